@@ -1,0 +1,39 @@
+"""symgrad: exact gradients of plain NumPy functions, compiled.
+
+import numpy as np
+from symgrad import compile_grad
+
+@compile_grad
+def loss(x):
+    return np.sum(np.sin(x) ** 2)
+
+value, gradient = loss(np.ones(3))
+"""
+
+from __future__ import annotations
+
+from symgrad.api import (
+    check_grads,
+    compile,
+    compile_grad,
+    grad,
+    jvp,
+    spec,
+    stop_gradient,
+    trace,
+    value_and_grad,
+    vjp,
+)
+from symgrad.ir.interpreter import interpret
+from symgrad.ir.parser import parse_function
+from symgrad.ir.printer import format_function
+from symgrad.runtime.compiled import Compiled
+from symgrad.trace.trees import register_pytree_node
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Compiled", "__version__", "check_grads", "compile", "compile_grad", "format_function", "grad",
+    "interpret", "jvp", "parse_function", "register_pytree_node", "spec", "stop_gradient", "trace",
+    "value_and_grad", "vjp",
+]  # fmt: skip

@@ -1,0 +1,1 @@
+"""The array IR: types, ops, text, verifier and interpreter."""

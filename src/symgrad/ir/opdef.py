@@ -1,0 +1,260 @@
+"""`OpDef`: the one record that says everything about an op.
+
+Ops are open and are data; the kinds of derivative and of lowering below are closed and are code. Passes and
+backends match on kinds, never on op names. A rule is a NumPy function: numbers in, numbers out; tracers in,
+IR out.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from symgrad.ir.core import Attr
+from symgrad.ir.types import ArrayType
+
+# ---- derivative: exactly one of these ---------------------------------------------------------------------
+Partial: TypeAlias = "Callable[..., Any] | Literal[1, -1] | None"
+
+
+@dataclass(frozen=True, init=False)
+class Partials:
+    """Elementwise: per operand, `fn(y, *xs)` -> dy/dx_i, or the constant 1 or -1, or None (no dependence)."""
+
+    of: tuple[Partial, ...]
+
+    def __init__(self, *of: Partial) -> None:
+        object.__setattr__(self, "of", of)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Jointly linear in its real operands, f(x, u) = f(x, 0) + f(0, u): convert, sum, slice, concat."""
+
+    transpose: Callable[..., Any]  # fn(ct, i, *xs, **attrs) -> cotangent of operand i
+
+
+@dataclass(frozen=True)
+class Multilinear:
+    """Linear in each operand while the others are held, as einsum is."""
+
+    transpose: Callable[..., Any]  # fn(ct, i, *xs, **attrs) -> cotangent of operand i
+
+
+@dataclass(frozen=True)
+class Select:
+    """`select(c, x, y)`: linear in x and y, and each is used only where c says so.
+
+    The cotangent that it hands down is *masked*: what is derived from it is 0 wherever the mask is false, no
+    matter how singular the local derivative is there.
+    """
+
+
+@dataclass(frozen=True)
+class Jvp:
+    """fn(dots, y, *xs, **attrs) -> tangent of y, linear in the tangents `dots` (None where zero)."""
+
+    fn: Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class ByRegions:
+    """Control flow: the AD pass differentiates the regions."""
+
+
+@dataclass(frozen=True)
+class Zero:
+    """The result does not vary with the operands."""
+
+
+@dataclass(frozen=True)
+class Undefined:
+    """There is no derivative, for this reason."""
+
+    reason: str
+
+
+Derivative: TypeAlias = "Partials | Linear | Multilinear | Select | Jvp | ByRegions | Zero | Undefined"
+
+
+# ---- lowering: exactly one of these -----------------------------------------------------------------------
+@dataclass(frozen=True)
+class Scalar:
+    """Elementwise: the op on one element, as an expression over the names of the scalar library.
+
+    `{0}`, `{1}`, ... stand for the operands and `{dtype}` for the result's element type (`float64`).
+    """
+
+    source: str
+    flops: int = 1  # cost in additions, for the cost model
+
+
+class Reduction(Enum):
+    """How a reduction combines two elements."""
+
+    SUM = "sum"
+    PROD = "prod"
+    MAX = "max"
+    MIN = "min"
+    ANY = "any"
+    ALL = "all"
+
+
+@dataclass(frozen=True)
+class Reduce:
+    """Combines the elements along the axes of attribute `axes`, in any order."""
+
+    kind: Reduction
+
+
+@dataclass(frozen=True)
+class ArgReduce:
+    """The position along attribute `axis` of the first extreme element (the first NaN, if there is one)."""
+
+    kind: Literal[Reduction.MAX, Reduction.MIN]
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One index of the operand: (scale · i[axis] + offset) // divisor; axis None leaves the offset alone."""
+
+    axis: int | None
+    scale: int = 1
+    offset: int = 0
+    divisor: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The result positions along an axis that a piece covers: start, start + step, ... < stop."""
+
+    axis: int
+    start: int
+    stop: int
+    step: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Within all the ranges, the result is this operand read at this index."""
+
+    operand: int
+    index: tuple[Component, ...]
+    within: tuple[Range, ...] = ()
+
+
+@dataclass(frozen=True)
+class Remap:
+    """Reads operands at other indices; moves no data when fused.
+
+    `pieces(operand_types, result_type, attrs)` lists the pieces; the first that covers a position gives its
+    element, and a position that none covers is zero.
+    """
+
+    pieces: Callable[[tuple[ArrayType, ...], ArrayType, dict[str, Attr]], tuple[Piece, ...]]
+
+
+@dataclass(frozen=True)
+class View:
+    """The same elements in the same row-major order under another shape."""
+
+
+@dataclass(frozen=True)
+class Contract:
+    """A sum of products of operands with named axes (attribute `spec`)."""
+
+
+@dataclass(frozen=True)
+class Gather:
+    """result[b, r] = x[..., index_k[b], ..., r...] with the axes of attribute `axes` indexed."""
+
+
+@dataclass(frozen=True)
+class ScatterAdd:
+    """x with updates added at the indexed places; repeated places accumulate."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Attribute `value`: one number for every element, or a tuple of all elements, row-major."""
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """Each element is its own index along attribute `axis`."""
+
+
+@dataclass(frozen=True)
+class Control:
+    """Regions are run by the driver."""
+
+
+Lowering: TypeAlias = (
+    Scalar
+    | Reduce
+    | ArgReduce
+    | Remap
+    | View
+    | Contract
+    | Gather
+    | ScatterAdd
+    | Constant
+    | Coordinate
+    | Control
+)
+
+
+# ---- the record -------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Example:
+    """Operands and attributes on which the tests try an op."""
+
+    operands: tuple[ArrayType, ...]
+    attrs: tuple[tuple[str, Attr], ...] = ()
+    type: ArrayType | None = None  # the stated result type
+    domain: tuple[float, float] = (-2.0, 2.0)  # real operands are drawn from here
+    bound: int | None = None  # integer operands are drawn from [0, bound)
+
+
+class Staged(ABC):
+    """A stand-in for an array that records ops instead of computing them."""
+
+    @abstractmethod
+    def stage(
+        self, opdef: OpDef, operands: tuple[Any, ...], attrs: dict[str, Attr], type: ArrayType | None
+    ) -> Any:
+        """The stand-in for the result of the op on these operands."""
+
+
+@dataclass(frozen=True, eq=False)
+class OpDef:
+    """All there is to know about an op."""
+
+    name: str
+    evaluate: Callable[..., Any]  # (*arrays, **attrs) -> array; the reference semantics
+    infer: Callable[..., ArrayType]  # (*types, **attrs) -> result type, or raises ShapeError / DTypeError
+    derivative: Derivative
+    lowering: Lowering
+    doc: str  # one sentence, with the formula
+    examples: tuple[Example, ...] = ()
+    regions: tuple[str, ...] = ()  # the names of its regions, as printed
+    stated: bool = False  # the result type is stated by the maker and checked, not inferred
+    ufunc: np.ufunc | None = None  # the NumPy function it is, element by element
+    convention: str = ""  # what the derivative is where it does not exist
+    commutative: bool = False  # two operands may change places: the same bits come out
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def __call__(self, *operands: Any, type: ArrayType | None = None, **attrs: Attr) -> Any:
+        """The op applied: evaluated on arrays, recorded where an operand is a tracer."""
+        for operand in operands:
+            if isinstance(operand, Staged):
+                return operand.stage(self, operands, attrs, type)
+        stated = {"type": type} if self.stated else {}
+        return self.evaluate(*operands, **attrs, **stated)

@@ -1,0 +1,32 @@
+"""The op table: `OPS` lists every op by name."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from symgrad.ir.opdef import OpDef
+from symgrad.ir.ops import constants, contraction, control, elementwise, indexing, reductions, shapes, special
+from symgrad.ir.ops.constants import DENSE_LIMIT, constant, iota
+from symgrad.ir.ops.contraction import axis_sizes, einsum, join_spec, split_spec
+from symgrad.ir.ops.control import kernel
+
+FAMILIES: dict[str, tuple[OpDef, ...]] = {
+    "elementwise": elementwise.OPS,
+    "special": special.OPS,
+    "reductions": reductions.OPS,
+    "shapes": shapes.OPS,
+    "contraction": contraction.OPS,
+    "indexing": indexing.OPS,
+    "constants": constants.OPS,
+    "control": control.OPS,
+}
+
+OPS: dict[str, OpDef] = {op.name: op for family in FAMILIES.values() for op in family}
+
+BY_UFUNC: dict[np.ufunc, OpDef] = {op.ufunc: op for op in OPS.values() if op.ufunc is not None}
+
+__all__ = [
+    "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "axis_sizes", "constant", "constants", "contraction",
+    "control", "einsum", "elementwise", "indexing", "iota", "join_spec", "kernel", "reductions", "shapes",
+    "special", "split_spec",
+]  # fmt: skip

@@ -1,0 +1,65 @@
+"""Ops without operands: constants and index ramps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import ShapeError
+from symgrad.ir import dims
+from symgrad.ir.core import Attr
+from symgrad.ir.opdef import Constant, Coordinate, Example, OpDef, Zero
+from symgrad.ir.types import BOOL, F32, F64, I64, ArrayType, array_type
+
+# An array of at most so many elements is written into the program; a larger one becomes a hidden input.
+DENSE_LIMIT = 64
+
+
+def _constant(value: Attr, type: ArrayType) -> Any:
+    shape = tuple(map(dims.known, type.shape))
+    if isinstance(value, tuple):
+        return np.array(value, type.dtype).reshape(shape)
+    return np.full(shape, value, type.dtype)
+
+
+def _infer_constant(value: Attr, type: ArrayType) -> ArrayType:
+    if isinstance(value, tuple) and not dims.equal(type.size, dims.make(len(value))):
+        raise ShapeError(f"constant: {len(value)} elements are not {type}")
+    return type
+
+
+constant = OpDef(
+    "constant", _constant, _infer_constant, Zero(), Constant(),
+    "one number in every element, or all elements in row-major order",
+    examples=(
+        Example((), (("value", 1.5),), array_type(F64, 2, 3)),
+        Example((), (("value", float("nan")),), array_type(F32)),
+        Example((), (("value", (1, -2, 3)),), array_type(I64, 3)),
+        Example((), (("value", True),), array_type(BOOL, 2)),
+    ),
+    stated=True,
+)  # fmt: skip
+
+
+def _iota(axis: int, type: ArrayType) -> Any:
+    shape = tuple(map(dims.known, type.shape))
+    ramp = np.arange(shape[axis], dtype=type.dtype)
+    return np.broadcast_to(np.expand_dims(ramp, [i for i in range(len(shape)) if i != axis]), shape).copy()
+
+
+def _infer_iota(axis: int, type: ArrayType) -> ArrayType:
+    if not 0 <= axis < type.rank:
+        raise ShapeError(f"iota: axis {axis} does not fit {type}")
+    return type
+
+
+iota = OpDef(
+    "iota", _iota, _infer_iota, Zero(), Coordinate(), "each element is its index along an axis",
+    examples=(
+        Example((), (("axis", 1),), array_type(F64, 2, 3)), Example((), (("axis", 0),), array_type(I64, 4)),
+    ),
+    stated=True,
+)  # fmt: skip
+
+OPS: tuple[OpDef, ...] = (constant, iota)

@@ -1,0 +1,372 @@
+"""Elementwise ops on operands of one type: arithmetic, comparison, and the mathematical functions.
+
+A `Partials` entry is NumPy code in the answer and the operands. Where a derivative does not exist, its
+`convention` says what is returned instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from symgrad.errors import DTypeError, ShapeError
+from symgrad.ir import dims
+from symgrad.ir.opdef import Example, Linear, OpDef, Partials, Scalar, Select, Zero
+from symgrad.ir.types import BOOL, F32, F64, I64, ArrayType, DType, array_type, type_of
+
+# The stubs of NumPy do not know that its functions give tracers for tracers.
+np: Any = numpy
+
+
+def _operand_types_differ(name: str, types: tuple[ArrayType, ...]) -> None:
+    if any(t.dtype != types[0].dtype for t in types):
+        raise DTypeError(f"{name}: operand types differ: {', '.join(map(str, types))}")
+    if any(not dims.same(t.shape, types[0].shape) for t in types):
+        raise ShapeError(f"{name}: operand shapes differ: {', '.join(map(str, types))}")
+
+
+def _infer(name: str, kinds: str, arity: int, result: DType | None) -> Callable[..., ArrayType]:
+    def infer(*types: ArrayType) -> ArrayType:
+        if len(types) != arity:
+            raise ShapeError(f"{name} takes {arity} operands, got {len(types)}")
+        _operand_types_differ(name, types)
+        if types[0].dtype.kind not in kinds:
+            raise DTypeError(f"{name} does not take {types[0]}")
+        return types[0] if result is None else types[0].with_dtype(result)
+
+    return infer
+
+
+def _examples(kinds: str, arity: int, domain: tuple[float, float]) -> tuple[Example, ...]:
+    found: list[Example] = []
+    for dtype in (F64, F32, I64, BOOL):
+        if dtype.kind in kinds:
+            one = array_type(dtype, 2, 3)
+            found.append(Example((one,) * arity, domain=domain, bound=5 if dtype.kind == "i" else None))
+    return tuple(found)
+
+
+def elementwise(
+    name: str,
+    evaluate: Callable[..., Any],
+    source: str,
+    derivative: Partials | Zero,
+    doc: str,
+    *,
+    domain: tuple[float, float] = (-2.0, 2.0),
+    kinds: str = "f",  # NumPy dtype kinds it takes
+    result: DType | None = None,  # the result's element type, if not the operands'
+    flops: int = 1,
+    arity: int | None = None,
+    convention: str = "",
+    commutative: bool = False,  # to the last bit, as maximum is not: maximum(0.0, -0.0)
+) -> OpDef:
+    """The record of an elementwise op."""
+    ufunc = evaluate if isinstance(evaluate, numpy.ufunc) else None
+    count = arity if arity is not None else (ufunc.nin if ufunc is not None else 1)
+    return OpDef(
+        name,
+        evaluate,
+        _infer(name, kinds, count, result),
+        derivative,
+        Scalar(source, flops),
+        doc,
+        examples=_examples(kinds, count, domain),
+        ufunc=ufunc,
+        convention=convention,
+        commutative=commutative,
+    )
+
+
+def _masks(x: Any, *cases: tuple[Any, float], default: float) -> Any:
+    """The number of the first case whose condition holds, in the type of x."""
+    found = np.full_like(x, default)
+    for condition, number in reversed(cases):
+        found = np.where(condition, np.full_like(x, number), found)
+    return found
+
+
+# ---- arithmetic ------------------------------------------------------------------------------------------
+add = elementwise("add", np.add, "{0} + {1}", Partials(1, 1), "x + y", kinds="fiu", commutative=True)
+sub = elementwise("sub", np.subtract, "{0} - {1}", Partials(1, -1), "x - y", kinds="fiu")
+mul = elementwise(
+    "mul", np.multiply, "{0} * {1}", Partials(lambda z, x, y: y, lambda z, x, y: x), "x · y", kinds="fiu",
+    commutative=True,
+)  # fmt: skip
+div = elementwise(
+    "div", np.divide, "{0} / {1}", Partials(lambda z, x, y: 1 / y, lambda z, x, y: -z / y), "x / y",
+    domain=(0.5, 2.0), flops=4,
+)  # fmt: skip
+neg = elementwise("neg", np.negative, "-{0}", Partials(-1), "-x", kinds="fiu")
+abs_ = elementwise(
+    "abs", np.absolute, "abs({0})", Partials(lambda y, x: np.sign(x)), "|x|", kinds="fiu",
+    domain=(0.1, 2.0), convention="abs'(0) = 0",
+)  # fmt: skip
+sign = elementwise("sign", np.sign, "sign({0})", Zero(), "-1, 0 or 1 with the sign of x", kinds="fiu")
+maximum = elementwise(
+    "maximum", np.maximum, "maximum({0}, {1})",
+    Partials(
+        lambda z, x, y: _masks(x, (x > y, 1.0), (x == y, 0.5), default=0.0),
+        lambda z, x, y: _masks(y, (y > x, 1.0), (x == y, 0.5), default=0.0),
+    ),
+    "the larger of x and y; NaN if either is", kinds="fiu", convention="ties: 1/2 each",
+)  # fmt: skip
+minimum = elementwise(
+    "minimum", np.minimum, "minimum({0}, {1})",
+    Partials(
+        lambda z, x, y: _masks(x, (x < y, 1.0), (x == y, 0.5), default=0.0),
+        lambda z, x, y: _masks(y, (y < x, 1.0), (x == y, 0.5), default=0.0),
+    ),
+    "the smaller of x and y; NaN if either is", kinds="fiu", convention="ties: 1/2 each",
+)  # fmt: skip
+
+
+def _pow_base(z: Any, x: Any, y: Any) -> Any:
+    # The exponent is lifted off 0 inside, so that 0 · 0**-1 does not make a NaN.
+    return np.where(y == 0, np.zeros_like(y), y * np.power(x, np.where(y == 0, np.ones_like(y), y - 1)))
+
+
+def _pow_exponent(z: Any, x: Any, y: Any) -> Any:
+    flat = (x == 0) & (y >= 0)
+    return np.where(flat, np.zeros_like(x), z * np.log(np.where(flat, np.ones_like(x), x)))
+
+
+pow_ = elementwise(
+    "pow", np.power, "power({0}, {1})", Partials(_pow_base, _pow_exponent), "x raised to y",
+    kinds="fiu", domain=(0.3, 2.0), flops=40,
+    convention="d/dx x**0 = 0, also at x = 0; d/dy 0**y = 0 for y ≥ 0; d/dy is NaN for x < 0",
+)  # fmt: skip
+mod = elementwise(
+    "mod", np.remainder, "remainder({0}, {1})", Partials(1, lambda z, x, y: -np.floor(x / y)),
+    "x - y · floor(x / y), with the sign of y", kinds="fiu", domain=(1.1, 1.9), flops=20,
+    convention="1 and -floor(x/y), also where it jumps",
+)  # fmt: skip
+fmod = elementwise(
+    "fmod", np.fmod, "fmod({0}, {1})", Partials(1, lambda z, x, y: -np.trunc(x / y)),
+    "x - y · trunc(x / y), with the sign of x", kinds="fiu", domain=(1.1, 1.9), flops=20,
+    convention="1 and -trunc(x/y), also where it jumps",
+)  # fmt: skip
+floor_divide = elementwise(
+    "floor_divide", np.floor_divide, "floor_divide({0}, {1})", Zero(), "floor(x / y)", kinds="fiu",
+    domain=(1.1, 1.9), flops=20,
+)  # fmt: skip
+copysign = elementwise(
+    "copysign", np.copysign, "copysign({0}, {1})",
+    Partials(lambda z, x, y: np.sign(x) * np.copysign(np.ones_like(y), y), None),
+    "|x| with the sign of y", domain=(0.1, 2.0), convention="0 at x = 0",
+)  # fmt: skip
+
+
+def _hypot_partial(z: Any, x: Any) -> Any:
+    return x / np.where(z == 0, np.ones_like(z), z)
+
+
+hypot = elementwise(
+    "hypot", np.hypot, "hypot({0}, {1})",
+    Partials(lambda z, x, y: _hypot_partial(z, x), lambda z, x, y: _hypot_partial(z, y)),
+    "sqrt(x² + y²) without overflow", domain=(0.2, 2.0), flops=20, convention="0 at the origin",
+)  # fmt: skip
+
+
+def _atan2_partial(top: Any, x: Any, y: Any) -> Any:
+    r = np.hypot(x, y)
+    return top / r / r
+
+
+atan2 = elementwise(
+    "atan2", np.arctan2, "atan2({0}, {1})",
+    Partials(lambda z, y, x: _atan2_partial(x, x, y), lambda z, y, x: _atan2_partial(-y, x, y)),
+    "the angle of the point (y above, x along)", domain=(0.2, 2.0), flops=30,
+)  # fmt: skip
+
+
+def sigmoid_of(x: Any) -> Any:
+    """1 / (1 + exp(-x)), without overflow."""
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + e), e / (1 + e)).astype(np.asarray(x).dtype)
+
+
+logaddexp = elementwise(
+    "logaddexp", np.logaddexp, "logaddexp({0}, {1})",
+    Partials(lambda z, x, y: sigmoid(x - y), lambda z, x, y: sigmoid(y - x)),
+    "log(exp x + exp y)", flops=30,
+)  # fmt: skip
+
+# ---- rounding ---------------------------------------------------------------------------------------------
+floor = elementwise("floor", np.floor, "floor({0})", Zero(), "the largest integer ≤ x")
+ceil = elementwise("ceil", np.ceil, "ceil({0})", Zero(), "the smallest integer ≥ x")
+trunc = elementwise("trunc", np.trunc, "trunc({0})", Zero(), "x rounded towards 0")
+rint = elementwise("rint", np.rint, "rint({0})", Zero(), "x rounded to the nearest integer, ties to even")
+
+# ---- roots, exponentials, logarithms ---------------------------------------------------------------------
+_POSITIVE = (0.1, 4.0)
+sqrt = elementwise(
+    "sqrt", np.sqrt, "sqrt({0})", Partials(lambda y, x: 0.5 / y), "the square root",
+    domain=_POSITIVE, flops=4, convention="inf at 0",
+)  # fmt: skip
+cbrt = elementwise(
+    "cbrt", np.cbrt, "cbrt({0})", Partials(lambda y, x: 1 / (3 * (y * y))), "the cube root",
+    domain=_POSITIVE, flops=20, convention="inf at 0",
+)  # fmt: skip
+exp = elementwise("exp", np.exp, "exp({0})", Partials(lambda y, x: y), "e**x", flops=10)
+exp2 = elementwise("exp2", np.exp2, "exp2({0})", Partials(lambda y, x: math.log(2) * y), "2**x", flops=10)
+expm1 = elementwise("expm1", np.expm1, "expm1({0})", Partials(lambda y, x: np.exp(x)), "e**x - 1", flops=12)
+log = elementwise(
+    "log",
+    np.log,
+    "log({0})",
+    Partials(lambda y, x: 1 / x),
+    "the natural logarithm",
+    domain=_POSITIVE,
+    flops=12,
+)
+log2 = elementwise(
+    "log2", np.log2, "log2({0})", Partials(lambda y, x: (1 / math.log(2)) / x), "the logarithm to base 2",
+    domain=_POSITIVE, flops=12,
+)  # fmt: skip
+log10 = elementwise(
+    "log10", np.log10, "log10({0})", Partials(lambda y, x: (1 / math.log(10)) / x),
+    "the logarithm to base 10", domain=_POSITIVE, flops=12,
+)  # fmt: skip
+log1p = elementwise(
+    "log1p", np.log1p, "log1p({0})", Partials(lambda y, x: 1 / (1 + x)), "log(1 + x)",
+    domain=(-0.9, 10.0), flops=14,
+)  # fmt: skip
+
+# ---- trigonometric and hyperbolic ------------------------------------------------------------------------
+sin = elementwise("sin", np.sin, "sin({0})", Partials(lambda y, x: np.cos(x)), "the sine", flops=14)
+cos = elementwise("cos", np.cos, "cos({0})", Partials(lambda y, x: -np.sin(x)), "the cosine", flops=14)
+tan = elementwise(
+    "tan", np.tan, "tan({0})", Partials(lambda y, x: 1 + y * y), "the tangent", domain=(-1.2, 1.2), flops=20
+)
+asin = elementwise(
+    "asin", np.arcsin, "asin({0})", Partials(lambda y, x: 1 / np.sqrt((1 - x) * (1 + x))), "the inverse sine",
+    domain=(-0.9, 0.9), flops=20, convention="inf at ±1",
+)  # fmt: skip
+acos = elementwise(
+    "acos", np.arccos, "acos({0})", Partials(lambda y, x: -1 / np.sqrt((1 - x) * (1 + x))),
+    "the inverse cosine", domain=(-0.9, 0.9), flops=20, convention="-inf at ±1",
+)  # fmt: skip
+atan = elementwise(
+    "atan", np.arctan, "atan({0})", Partials(lambda y, x: 1 / (1 + x * x)), "the inverse tangent", flops=20
+)
+sinh = elementwise(
+    "sinh", np.sinh, "sinh({0})", Partials(lambda y, x: np.cosh(x)), "the hyperbolic sine", flops=14
+)
+cosh = elementwise(
+    "cosh", np.cosh, "cosh({0})", Partials(lambda y, x: np.sinh(x)), "the hyperbolic cosine", flops=14
+)
+tanh = elementwise(
+    "tanh", np.tanh, "tanh({0})", Partials(lambda y, x: 1 - y * y), "the hyperbolic tangent", flops=14
+)
+asinh = elementwise(
+    "asinh", np.arcsinh, "asinh({0})", Partials(lambda y, x: 1 / np.hypot(np.ones_like(x), x)),
+    "the inverse hyperbolic sine", flops=20,
+)  # fmt: skip
+acosh = elementwise(
+    "acosh", np.arccosh, "acosh({0})", Partials(lambda y, x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1))),
+    "the inverse hyperbolic cosine", domain=(1.2, 4.0), flops=20, convention="inf at 1",
+)  # fmt: skip
+atanh = elementwise(
+    "atanh", np.arctanh, "atanh({0})", Partials(lambda y, x: 1 / ((1 - x) * (1 + x))),
+    "the inverse hyperbolic tangent", domain=(-0.9, 0.9), flops=20,
+)  # fmt: skip
+sigmoid = elementwise(
+    "sigmoid",
+    sigmoid_of,
+    "sigmoid({0})",
+    Partials(lambda y, x: y * sigmoid(-x)),
+    "1 / (1 + exp(-x))",
+    flops=14,
+)
+
+# ---- comparison, logic and bits --------------------------------------------------------------------------
+_ANY = "fiub"
+lt = elementwise("lt", np.less, "{0} < {1}", Zero(), "x < y", kinds=_ANY, result=BOOL)
+le = elementwise("le", np.less_equal, "{0} <= {1}", Zero(), "x ≤ y", kinds=_ANY, result=BOOL)
+gt = elementwise("gt", np.greater, "{0} > {1}", Zero(), "x > y", kinds=_ANY, result=BOOL)
+ge = elementwise("ge", np.greater_equal, "{0} >= {1}", Zero(), "x ≥ y", kinds=_ANY, result=BOOL)
+eq = elementwise("eq", np.equal, "{0} == {1}", Zero(), "x = y", kinds=_ANY, result=BOOL, commutative=True)
+ne = elementwise("ne", np.not_equal, "{0} != {1}", Zero(), "x ≠ y", kinds=_ANY, result=BOOL, commutative=True)
+isnan = elementwise("isnan", np.isnan, "isnan({0})", Zero(), "whether x is NaN", result=BOOL)
+isinf = elementwise("isinf", np.isinf, "isinf({0})", Zero(), "whether x is infinite", result=BOOL)
+isfinite = elementwise("isfinite", np.isfinite, "isfinite({0})", Zero(), "whether x is finite", result=BOOL)
+signbit = elementwise(
+    "signbit", np.signbit, "signbit({0})", Zero(), "whether x has a minus sign", result=BOOL
+)
+and_ = elementwise(
+    "and", np.bitwise_and, "{0} & {1}", Zero(), "logical (bool) or bitwise and", kinds="biu", commutative=True
+)
+or_ = elementwise(
+    "or", np.bitwise_or, "{0} | {1}", Zero(), "logical (bool) or bitwise or", kinds="biu", commutative=True
+)
+xor = elementwise(
+    "xor", np.bitwise_xor, "{0} ^ {1}", Zero(), "logical (bool) or bitwise xor", kinds="biu", commutative=True
+)
+not_ = elementwise("not", np.invert, "invert({0})", Zero(), "logical (bool) or bitwise not", kinds="biu")
+shift_left = elementwise("shift_left", np.left_shift, "left_shift({0}, {1})", Zero(), "x · 2**y", kinds="iu")
+shift_right = elementwise(
+    "shift_right", np.right_shift, "right_shift({0}, {1})", Zero(), "floor(x / 2**y)", kinds="iu"
+)
+
+
+# ---- selection and conversion ----------------------------------------------------------------------------
+def _infer_select(*types: ArrayType) -> ArrayType:
+    condition, x, y = types
+    _operand_types_differ("select", (x, y))
+    if condition.dtype != BOOL:
+        raise DTypeError(f"select: the condition is {condition}, not bool")
+    if not dims.same(condition.shape, x.shape):
+        raise ShapeError(f"select: operand shapes differ: {condition}, {x}, {y}")
+    return x
+
+
+_B23, _F23, _I23 = (array_type(d, 2, 3) for d in (BOOL, F64, I64))
+select = OpDef(
+    "select", np.where, _infer_select, Select(), Scalar("select({0}, {1}, {2})"),
+    "x where the condition holds, else y",
+    examples=(Example((_B23, _F23, _F23)), Example((_B23, _I23, _I23), bound=9)),
+    convention="the branch not taken gets a cotangent of 0, however singular its derivative",
+)  # fmt: skip
+
+
+def _convert(x: Any, type: ArrayType) -> Any:
+    return np.asarray(x).astype(type.dtype)
+
+
+def _infer_convert(x: ArrayType, type: ArrayType) -> ArrayType:
+    if not dims.same(x.shape, type.shape):
+        raise ShapeError(f"convert: the shape may not change: {x} to {type}")
+    return type
+
+
+convert = OpDef(
+    "convert", _convert, _infer_convert,
+    Linear(lambda ct, i, x, type: convert(ct, type=type_of(x))), Scalar("{dtype}({0})"),
+    "x in another element type, rounded or truncated as NumPy's astype",
+    examples=(
+        Example((_F23,), type=array_type(F32, 2, 3)), Example((_I23,), type=_F23, bound=9),
+        Example((_F23,), type=_I23), Example((_F23,), type=_B23), Example((_B23,), type=_F23),
+    ),
+    stated=True,
+)  # fmt: skip
+
+
+def _identity(x: Any) -> Any:
+    return np.asarray(x)
+
+
+stop_gradient = elementwise(
+    "stop_gradient", _identity, "{0}", Zero(), "x, with derivative 0", kinds=_ANY, convention="0 everywhere"
+)
+
+OPS: tuple[OpDef, ...] = (
+    add, sub, mul, div, neg, abs_, sign, maximum, minimum, pow_, mod, fmod, floor_divide, copysign, hypot,
+    atan2, logaddexp, floor, ceil, trunc, rint, sqrt, cbrt, exp, exp2, expm1, log, log2, log10, log1p, sin,
+    cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, sigmoid, lt, le, gt, ge,
+    eq, ne, isnan, isinf, isfinite, signbit, and_, or_, xor, not_, shift_left, shift_right, select, convert,
+    stop_gradient,
+)  # fmt: skip
