@@ -1,0 +1,1 @@
+"""The front end: plain NumPy code in, IR out."""

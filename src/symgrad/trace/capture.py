@@ -1,0 +1,373 @@
+"""Captured values: where each was found, what must still hold of it, and a generated function that checks it.
+
+A `Path` says how a value is reached again at the next call. A guard is a fact about the value at a path that
+the trace relied on. `fetch(function, leaves)` evaluates the paths, checks the guards and returns the arrays.
+"""
+
+from __future__ import annotations
+
+import marshal
+import struct
+import sys
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, TypeAlias, assert_never, cast
+
+import numpy as np
+
+from symgrad.ir.core import Value
+from symgrad.ir.types import ArrayType, DType
+from symgrad.trace.promotion import Weak
+from symgrad.trace.tracer import Tracer
+from symgrad.trace.trees import Source
+
+
+class GuardFailed(Exception):  # noqa: N818 - a signal to trace again, not a fault
+    """A captured value is no longer what the trace relied on; the argument names it as the user would."""
+
+
+# ---- paths -------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class FunctionRoot:
+    """The traced function."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeafRoot:
+    """A leaf of the arguments."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleRoot:
+    """A module that is loaded."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRoot:
+    """An object that is known by itself: a class or function that the structure of the arguments names."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An attribute of the parent."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An item of the parent: a container, a closure or a namespace."""
+
+    key: Any
+
+
+@dataclass(frozen=True, slots=True)
+class TypeOf:
+    """The class of the parent."""
+
+
+Step: TypeAlias = "FunctionRoot | LeafRoot | ModuleRoot | ObjectRoot | Attribute | Item | TypeOf"
+Key: TypeAlias = "tuple[Step, ...]"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Path:
+    """How to reach a captured value again."""
+
+    step: Step
+    parent: Path | None  # None for roots
+    text: str  # as the user writes it
+
+    @property
+    def key(self) -> Key:
+        """The steps from the root; equal for equal ways in different traces."""
+        return (self.step,) if self.parent is None else (*self.parent.key, self.step)
+
+
+def hint(text: str) -> str:
+    """A name for a value of the program, made of what the user wrote."""
+    name = "".join(c if c.isalnum() and c.isascii() else "_" for c in text).strip("_")
+    return name if name and not name[0].isdigit() else f"v_{name}"
+
+
+# ---- guards ------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Exactly:
+    """The value has the type and, bit for bit, the value of this number, text or other constant."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Identical:
+    """The value is this very object."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class HasCode:
+    """The value is a function with this code."""
+
+    code: CodeType
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The value is an array of this element type and shape."""
+
+    cls: type[Any]
+    dtype: DType
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TracedAs:
+    """The value is a tracer of an enclosing trace, of this type."""
+
+    type: ArrayType
+    weak: Weak | None
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The value is an array with, bit for bit, these elements."""
+
+    array: np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """The value is a sequence of this class and length."""
+
+    cls: type[Any]
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The value is a dict of this class with these keys in this order."""
+
+    cls: type[Any]
+    keys: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """The value is a set of this class with these members."""
+
+    cls: type[Any]
+    members: frozenset[Any]  # as `set_members` tells them apart
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The value is a container of plain Python values that marshals to these bytes."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """The value is the same object as the one at another path."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """The value is a namespace without these names."""
+
+    names: frozenset[str]
+
+
+ArrayGuard: TypeAlias = "Layout | TracedAs | Content"
+ContainerGuard: TypeAlias = "Length | Keys | Members | Snapshot | Absent"
+Guard: TypeAlias = "Exactly | Identical | HasCode | Alias | ArrayGuard | ContainerGuard"
+
+_PACK = struct.Struct("d").pack
+
+
+def snapshot(value: Any) -> bytes:
+    """The bytes that plain Python values marshal to: equal only for equal types and bits."""
+    return marshal.dumps(value, 2)
+
+
+def set_members(values: Any) -> frozenset[Any]:
+    """The members with their types, so that 1, 1.0 and True, and 0.0 and -0.0, differ."""
+    return frozenset((type(v), repr(v) if isinstance(v, float | complex) else v) for v in values)
+
+
+def same_content(value: Any, array: np.ndarray[Any, Any]) -> bool:
+    """Whether a value is an array of this dtype and shape with the same bytes."""
+    if not isinstance(value, np.ndarray):
+        return False
+    found = cast("np.ndarray[Any, Any]", value)
+    same = found.dtype == array.dtype and found.shape == array.shape
+    return same and found.tobytes() == array.tobytes()
+
+
+def failure(guard: Guard, v: str, source: Source, variables: dict[Path, str]) -> str:
+    """The text of a condition that holds when the guard fails on the value named v."""
+    match guard:
+        case Exactly(value):
+            return _differs(value, v, source)
+        case Identical(value):
+            return _is_not(value, v, source)
+        case HasCode(code):
+            function, expected = source.name(FunctionType), source.name(code)
+            return f"type({v}) is not {function} or {v}.__code__ is not {expected}"
+        case Layout(cls, dtype, shape):
+            d, c = source.name(dtype), source.name(cls)
+            return (
+                f"type({v}) is not {c} or {v}.dtype is not {d} and {v}.dtype != {d} or {v}.shape != {shape}"
+            )
+        case TracedAs(type_, weak):
+            t, w = source.name(type_), source.name(weak)
+            return f"type({v}) is not {source.name(Tracer)} or {v}.type != {t} or {v}.weak is not {w}"
+        case Content(array):
+            return f"not {source.name(same_content)}({v}, {source.name(array)})"
+        case Length(cls, length):
+            return f"{_is_not(cls, f'type({v})', source)} or len({v}) != {length}"
+        case Keys(cls, keys):
+            return f"{_is_not(cls, f'type({v})', source)} or tuple({v}) != {source.name(keys)}"
+        case Members(cls, members):
+            found = f"{source.name(set_members)}({v})"
+            return f"{_is_not(cls, f'type({v})', source)} or {found} != {source.name(members)}"
+        case Snapshot(data):
+            return f"{source.name(snapshot)}({v}) != {source.name(data)}"
+        case Alias(path):
+            return f"{v} is not {variables[path]}"
+        case Absent(names) if len(names) == 1:
+            return f"{next(iter(names))!r} in {v}"
+        case Absent(names):
+            return f"not {v}.keys().isdisjoint({source.name(names)})"
+        case _:
+            assert_never(guard)
+
+
+def _is_not(value: Any, v: str, source: Source) -> str:
+    """Identity, by weak reference where the object may be dropped with the user's function."""
+    if isinstance(value, ModuleType) and sys.modules.get(value.__name__) is value:
+        return f"{v} is not {source.name(value)}"
+    try:
+        return f"{v} is not {source.name(weakref.ref(value))}() or {v} is None"
+    except TypeError:
+        return f"{v} is not {source.name(value)}"
+
+
+def _differs(value: Any, v: str, source: Source) -> str:
+    name = source.name(value)
+    if value is None or isinstance(value, bool):
+        return f"{v} is not {name}"
+    other = f"type({v}) is not {source.name(type(value))}"
+    if type(value) is float:
+        return f"{v} is not {name} and ({other} or {source.name(_PACK)}({v}) != {source.name(_PACK(value))})"
+    if isinstance(value, np.generic):
+        return f"{v} is not {name} and ({other} or {v}.tobytes() != {source.name(value.tobytes())})"
+    if type(value) in (int, str, bytes):
+        return f"{v} is not {name} and ({other} or {v} != {name})"
+    return f"{v} is not {name} and ({other} or repr({v}) != {source.name(repr(value))})"
+
+
+# ---- all of them -------------------------------------------------------------------------------------------
+Fetch: TypeAlias = "Callable[[Any, Any], tuple[Any, ...]]"
+
+
+@dataclass(slots=True)
+class Captures:
+    """Every path of a trace in the order in which they were found, with its guards, and the arrays."""
+
+    paths: dict[Path, list[Guard]] = field(default_factory=dict[Path, "list[Guard]"])
+    arrays: list[tuple[Path, Value]] = field(default_factory=list[tuple[Path, Value]])
+    absent: dict[Path, set[str]] = field(default_factory=dict[Path, set[str]])
+
+    def root(self, step: Step, text: str) -> Path:
+        """A path from nothing."""
+        path = Path(step, None, text)
+        self.paths[path] = []
+        return path
+
+    def under(self, parent: Path, step: Step, text: str) -> Path:
+        """One step further."""
+        path = Path(step, parent, text)
+        self.paths[path] = []
+        return path
+
+    def guard(self, path: Path, guard: Guard) -> None:
+        """Rely on a fact."""
+        if isinstance(path.step, ObjectRoot) and isinstance(guard, Identical):
+            return  # it is known by itself
+        self.paths[path].append(guard)
+
+    def fetcher(self, used: list[Path]) -> Fetch:
+        """`fetch(function, leaves)`: the values at these paths; raises `GuardFailed` if a guard fails."""
+        source = Source(["def fetch(f, leaves):", " try:"], {"GuardFailed": GuardFailed})
+        source.names["modules"] = sys.modules
+        uses = self._uses(used)
+        variables: dict[Path, str] = {}
+        for path, guards in self.paths.items():
+            if uses[path] == 0:
+                continue
+            text = _access(path, source, variables)
+            if uses[path] == 1 and not guards and path not in self.absent and path not in used:
+                variables[path] = text
+                continue
+            variables[path] = f"p{len(variables)}"
+            source.rows.append(f"  {variables[path]} = {text}")
+            for guard in guards:
+                condition = failure(guard, variables[path], source, variables)
+                source.rows.append(f"  if {condition}: raise GuardFailed({path.text!r})")
+        for path, names in self.absent.items():
+            condition = failure(Absent(frozenset(names)), variables[path], source, variables)
+            source.rows.append(f"  if {condition}: raise GuardFailed({path.text!r})")
+        source.rows += [
+            f"  return ({''.join(f'{variables[path]}, ' for path in used)})",
+            " except (AttributeError, KeyError, IndexError, TypeError, ValueError):",
+            "  pass",
+            " raise GuardFailed('a captured value')",
+        ]
+        return source.function("fetch")
+
+    def _uses(self, used: list[Path]) -> dict[Path, int]:
+        """How often each path is named by guards, by other paths that are needed, and by the result."""
+        uses = {path: len(guards) + (path in self.absent) for path, guards in self.paths.items()}
+        for path in used:
+            uses[path] += 1
+        for guards in self.paths.values():
+            for guard in guards:
+                if isinstance(guard, Alias):
+                    uses[guard.path] += 2
+        for path in reversed(self.paths):
+            if uses[path] > 0 and path.parent is not None:
+                uses[path.parent] += 1
+        return uses
+
+
+def _access(path: Path, source: Source, variables: dict[Path, str]) -> str:
+    parent = "" if path.parent is None else variables[path.parent]
+    match path.step:
+        case FunctionRoot():
+            return "f"
+        case LeafRoot(index):
+            return f"leaves[{index}]"
+        case ModuleRoot(name):
+            return f"modules[{name!r}]"
+        case ObjectRoot(value):
+            return f"{source.name(weakref.ref(value))}()"
+        case Attribute(name):
+            return f"{parent}.{name}"
+        case Item(key):
+            return f"{parent}[{repr(key) if type(key) in (str, int) else source.name(key)}]"
+        case TypeOf():
+            return f"type({parent})"
+        case _:
+            assert_never(path.step)

@@ -1,0 +1,265 @@
+"""`NUMPY`: the tables of all families, behind NumPy's protocols."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, NoReturn
+
+import numpy as np
+
+from symgrad.errors import DTypeError, SymgradError, UnsupportedError
+from symgrad.trace import (
+    contractions,
+    einsum_parser,
+    indexing,
+    numpy_api_analysis,
+    numpy_api_creation,
+    numpy_api_joins,
+    numpy_api_norms,
+    numpy_api_places,
+    numpy_api_reductions,
+    numpy_api_shapes,
+    ufuncs,
+)
+from symgrad.trace.lifting import as_dtype, dtype_of, find_tracer, is_listed, kind_of, prepare, tracers_in
+from symgrad.trace.places import caller, construct
+from symgrad.trace.promotion import Weak
+from symgrad.trace.raised import raised
+from symgrad.trace.rank0 import as_numpy_has_it
+from symgrad.trace.refusals import CURES, OTHERWISE, WRITES
+from symgrad.trace.tracer import Tracer
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    **contractions.TABLE,
+    **einsum_parser.TABLE,
+    **numpy_api_analysis.TABLE,
+    **numpy_api_joins.TABLE,
+    **numpy_api_norms.TABLE,
+    **numpy_api_places.TABLE,
+    **numpy_api_creation.TABLE,
+    **numpy_api_reductions.TABLE,
+    **numpy_api_shapes.TABLE,
+}
+
+# Functions to which a list is several arrays, not one.
+_TAKE_LISTS = frozenset(
+    {*numpy_api_joins.TABLE, np.select, np.einsum, np.linalg.multi_dot, np.broadcast_arrays}
+)
+
+_RETURNED = "use what the function returns: y = f(x) instead of f(x, out=y), x = x + y instead of x += y"
+
+REDUCERS: dict[np.ufunc, Any] = {
+    np.add: np.sum,
+    np.multiply: np.prod,
+    np.maximum: np.max,
+    np.minimum: np.min,
+    np.logical_and: np.all,
+    np.logical_or: np.any,
+}
+
+
+class NumPy:
+    """What NumPy's functions, Python's operators and indexing mean on tracers."""
+
+    def ufunc(self, ufunc: np.ufunc, method: str, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """The result of a ufunc or of one of its methods."""
+        like = find_tracer((operands, options))
+        assert like is not None
+        name = ufuncs.name_of(ufunc) + ("" if method == "__call__" else f".{method}")
+        with _at_caller(like):
+            return as_numpy_has_it(ufunc, like, self._ufunc(name, ufunc, method, operands, options, like))
+
+    def _ufunc(
+        self,
+        name: str,
+        ufunc: np.ufunc,
+        method: str,
+        operands: tuple[Any, ...],
+        options: dict[str, Any],
+        like: Tracer,
+    ) -> Any:
+        if options.get("out") is not None or method == "at":
+            _refuse_write(name)
+        match method:
+            case "__call__":
+                dtype = options.pop("dtype", None)
+                _refuse_options(name, options, {"casting": "same_kind", "where": True})
+                if dtype is not None:
+                    return ufuncs.call_in_dtype(ufunc, operands, dtype, like)
+                return ufuncs.call(ufunc, operands, like)
+            case "reduce" if ufunc in REDUCERS:
+                return _reduce(ufunc, *operands, **options)
+            case "outer":
+                _refuse_options(name, options, {})
+                a, b = (prepare(x, like) for x in operands)
+                spread = np.reshape(a, (*np.shape(a), *(1,) * np.ndim(b)))
+                return ufuncs.call(ufunc, (spread, b), like)
+            case _:
+                raise UnsupportedError(
+                    f"{name} is not supported on traced arrays", loc=caller(), cure=OTHERWISE
+                )
+
+    def function(self, function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """The result of a function that follows `__array_function__`."""
+        like = find_tracer((args, options))
+        name = f"{function.__module__.replace('numpy', 'np', 1)}.{function.__name__}"
+        if like is None:
+            raise UnsupportedError(f"{name}: a traced value lies too deep in its arguments", loc=caller())
+        with _at_caller(like):
+            if function in WRITES:
+                # np.full_like(a, t) and its kin end here: NumPy sees only their first argument.
+                _refuse_write(construct(name), WRITES[function])
+            found = FUNCTIONS.get(function)
+            if found is None:
+                like.recorder.settle(tracers_in((args, options)))
+                raise UnsupportedError(
+                    f"{name} is not supported on traced arrays",
+                    loc=caller(),
+                    cure=CURES.get(function, OTHERWISE),
+                )
+            if function not in _TAKE_LISTS:
+                args = tuple(_joined(x, like) for x in args)
+                options = {key: _joined(x, like) for key, x in options.items()}
+            bound = _bind(name, found, args, options)
+            if bound.arguments.get("out") is not None:
+                _refuse_write(name)
+            return as_numpy_has_it(function, like, found(*bound.args, **bound.kwargs))
+
+    def operator(self, ufunc: np.ufunc, operands: tuple[Any, ...]) -> Any:
+        """The result of a Python operator, for which Python numbers stay weak; NotImplemented if not ours."""
+        like = find_tracer(operands)
+        assert like is not None
+        with _at_caller(like):
+            for x in filter(_foreign, operands):
+                return _beside(ufunc, x, like)
+            xs = tuple(prepare(x, like) for x in operands)
+            if all(isinstance(kind_of(x), type) for x in xs) and ufunc is not np.matmul:
+                return ufuncs.weak_operator(ufunc, xs, like)
+            return as_numpy_has_it(ufunc, like, ufuncs.call(ufunc, xs, like))
+
+    def in_place(self, x: Tracer, sign: str, ufunc: np.ufunc, other: Any) -> Any:
+        """What x is bound to after `x += other` and its kin: a new value, as nothing else has this number."""
+        with _at_caller(x):
+            if x.array:
+                raise UnsupportedError(
+                    f"`{sign}=` on a traced array is not supported",
+                    loc=caller(),
+                    why=f"{x.type} would change under every name that it has",
+                    cure=f"write x = x {sign} ...",
+                )
+            return self.operator(ufunc, (x, other))
+
+    def index(self, x: Tracer, index: object) -> Any:
+        """The result of x[index]."""
+        with _at_caller(x):
+            return indexing.index(x, index)
+
+    def convert(self, x: Tracer, dtype: Any, casting: str, weak: Weak | None = None) -> Any:
+        """The elements of x in another dtype; as a Python number, where `weak` says so."""
+        with _at_caller(x):
+            wanted = dtype_of(dtype)
+            if not np.can_cast(x.dtype, wanted, casting):  # type: ignore[arg-type]
+                raise DTypeError(f"astype: {x.dtype} cannot be cast to {wanted} with casting={casting!r}")
+            found = as_dtype(x, wanted)
+            return Tracer(found.value, x.recorder, weak, array=x.array and weak is None)
+
+    def attribute(self, x: Tracer, name: str) -> NoReturn:
+        """Raise for an attribute of arrays that tracers lack."""
+        if not hasattr(np.ndarray, name):
+            raise AttributeError(f"a traced array has no attribute {name!r}")
+        what = f"ndarray.{name} is not supported on traced arrays"
+        raise raised(UnsupportedError(what, loc=caller(), cure=OTHERWISE))
+
+
+NUMPY = NumPy()
+
+
+@contextmanager
+def _at_caller(x: Tracer) -> Generator[None, None, None]:
+    """Ops made within come from the user's line that is running, and errors say so."""
+    recorder = x.recorder
+    if recorder.closed:
+        x.lift(x)
+    if recorder.loc is not None:
+        yield
+        return
+    recorder.loc = caller()
+    try:
+        yield
+    except SymgradError as error:
+        raise raised(error.at(recorder.loc)) from error.__cause__
+    finally:
+        recorder.loc = None
+
+
+def _foreign(x: Any) -> bool:
+    """Whether an operand is no array of numbers, so that its own operators may have a say."""
+    return not isinstance(x, Tracer | list | tuple | int | float) and np.asarray(x).dtype.kind not in "biufc"
+
+
+def _beside(ufunc: np.ufunc, other: Any, like: Tracer) -> Any:
+    """NotImplemented beside an object with operators of its own; raises beside None, text and their kin."""
+    equality = ufunc in (np.equal, np.not_equal)
+    if type(other).__module__ != "builtins" or (equality and not like.array):
+        return NotImplemented
+    found = "None" if other is None else f"a {type(other).__name__}"
+    cure = "write `x is None`" if other is None and equality else "use numbers and arrays of numbers"
+    what = f"{ufuncs.name_of(ufunc)} of a traced {like.type} and {found} is not defined"
+    raise DTypeError(what, loc=caller(), cure=cure)
+
+
+def _joined(x: Any, like: Tracer) -> Any:
+    """An argument as one array, if it is a list of traced numbers."""
+    return prepare(x, like) if is_listed(x) and find_tracer(x) is not None else x
+
+
+@cache
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(function)
+
+
+def _bind(
+    name: str, found: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
+) -> inspect.BoundArguments:
+    """The arguments in the places of our function; an argument that it lacks is refused by name."""
+    try:
+        return _signature(found).bind(*args, **options)
+    except TypeError as error:
+        raise UnsupportedError(
+            f"{name}: these arguments are not supported on traced arrays: {error}"
+        ) from None
+
+
+def _refuse_options(name: str, options: dict[str, Any], harmless: dict[str, Any]) -> None:
+    """Raise for an option that would change the result."""
+    for option, value in options.items():
+        if value is not None and not (option in harmless and value is harmless[option]):
+            raise UnsupportedError(f"{name}: the option {option}= is not supported on traced arrays")
+
+
+def _refuse_write(name: str, cure: str = _RETURNED) -> NoReturn:
+    raise UnsupportedError(
+        f"{name} would write into an array, which a trace does not see",
+        why="the array would keep its old elements, and the derivative would be wrong",
+        cure=cure,
+    )
+
+
+def _reduce(
+    ufunc: np.ufunc,
+    array: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    **options: Any,
+) -> Any:
+    """ufunc.reduce, which goes over the first axis unless told otherwise."""
+    if dtype is not None:
+        if ufunc not in (np.add, np.multiply):
+            raise UnsupportedError(f"np.{ufunc.__name__}.reduce: the option dtype= is not supported")
+        options["dtype"] = dtype
+    return FUNCTIONS[REDUCERS[ufunc]](array, axis=axis, keepdims=keepdims, **options)

@@ -1,0 +1,212 @@
+"""Lifting: operands of any kind become tracers of one dtype and shape, by ops that say so."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import DTypeError, ShapeError
+from symgrad.ir.ops import constant, iota
+from symgrad.ir.ops.elementwise import convert
+from symgrad.ir.ops.shapes import broadcast, concat, reshape
+from symgrad.ir.types import I64, DType, array_type, supported
+from symgrad.trace.places import caller
+from symgrad.trace.promotion import Weak, weak_kind
+from symgrad.trace.tracer import Tracer, concrete
+
+Shape = tuple[int, ...]
+
+
+def is_listed(x: object) -> bool:
+    """Whether x is a list or tuple."""
+    return isinstance(x, list | tuple)
+
+
+def several(values: Any) -> tuple[Any, ...]:
+    """The items of a list or tuple, or one value as a tuple of its own."""
+    return tuple(values) if is_listed(values) else (values,)
+
+
+def tracers_in(values: Iterable[Any]) -> Iterator[Tracer]:
+    """The tracers among values, looking into lists, tuples and dicts."""
+    for value in values:
+        if isinstance(value, Tracer):
+            yield value
+        elif isinstance(value, list | tuple | dict):
+            yield from tracers_in(value.values() if isinstance(value, dict) else value)
+
+
+def find_tracer(values: Iterable[Any]) -> Tracer | None:
+    """The first tracer among values, looking into lists, tuples and dicts."""
+    return next(tracers_in(values), None)
+
+
+def shape_of(x: Any) -> Shape:
+    """The shape of an operand; NumPy's own np.shape would go through the dispatch."""
+    found: Shape = x.shape if hasattr(x, "shape") else np.shape(x)
+    return found
+
+
+def prepare(x: Any, like: Tracer) -> Any:
+    """x as a tracer, a Python number or an array; nested lists of tracers are stacked."""
+    if isinstance(x, Tracer) or weak_kind(x) is not None:
+        return x
+    if is_listed(x) and find_tracer(x) is not None:
+        return _stack([prepare(item, like) for item in x], like)
+    array: np.ndarray[Any, Any] = np.asarray(x)
+    if array.dtype.kind == "c":
+        raise DTypeError(
+            f"complex numbers are not supported: {array.dtype}",
+            loc=caller(),
+            cure="compute the real and the imaginary part apart",
+        )
+    if not supported(array.dtype.newbyteorder("=")):
+        what = f"an array of dtype {array.dtype}" if isinstance(x, np.ndarray) else f"a {type(x).__name__}"
+        cure = "make it an array of numbers: np.asarray(..., dtype=float)"
+        raise DTypeError(f"{what} is not supported", loc=caller(), cure=cure)
+    return array
+
+
+def _stack(items: Sequence[Any], like: Tracer) -> Tracer:
+    """The items along a new first axis, in the dtype that NumPy gives a list of them."""
+    dtype = np.result_type(*map(dtype_in, items))
+    shape = shape_of(items[0])
+    if any(shape_of(item) != shape for item in items):
+        shapes = ", ".join(str(shape_of(item)) for item in items)
+        raise ShapeError(f"a list of arrays of different shapes: {shapes}", loc=caller())
+    rows = [fit(item, dtype, shape, like) for item in items]
+    rows = [reshape(row, type=row.type.with_shape((1, *row.type.shape))) for row in rows]
+    return concat(*rows, axis=0) if len(rows) > 1 else rows[0]
+
+
+def kind_of(x: Any) -> DType | Weak:
+    """What decides about promotion: the dtype of an array, the Python type of a number."""
+    if isinstance(x, Tracer):
+        return x.dtype if x.weak is None else x.weak
+    weak = weak_kind(x)
+    return np.asarray(x).dtype.newbyteorder("=") if weak is None else weak
+
+
+def dtype_in(x: Any) -> DType:
+    """The dtype that x has as an array of its own."""
+    return x.dtype if isinstance(x, Tracer) else np.asarray(x).dtype.newbyteorder("=")
+
+
+def tracer_of(x: Any, like: Tracer) -> Tracer:
+    """x as a strong tracer of the trace that `like` belongs to."""
+    x = prepare(x, like)
+    return strong(like.lift(x))
+
+
+def strong(x: Tracer) -> Tracer:
+    """x as an array: what a NumPy function makes of a Python number."""
+    return x if x.weak is None else Tracer(x.value, x.recorder)
+
+
+def as_dtype(x: Tracer, dtype: DType) -> Tracer:
+    """x converted, without an op if it has the dtype already."""
+    if x.dtype == dtype:
+        return strong(x)
+    return convert(x, type=x.type.with_dtype(dtype))
+
+
+def dtype_of(dtype: Any) -> DType:
+    """The dtype that an argument `dtype=` names; unsupported ones are refused."""
+    found = np.dtype(dtype)
+    if not supported(found):
+        raise DTypeError(f"arrays of {found} are not supported", loc=caller())
+    return found
+
+
+def fill(value: Any, dtype: DType, shape: Shape, like: Tracer) -> Tracer:
+    """One number in every element."""
+    number = concrete(value, dtype).item()
+    return like.stage(constant, (), {"value": number}, array_type(dtype, *shape))
+
+
+def ramp(axis: int, shape: Shape, like: Tracer, dtype: DType = I64) -> Tracer:
+    """The index of each element along an axis."""
+    return like.stage(iota, (), {"axis": axis}, array_type(dtype, *shape))
+
+
+def to_shape(x: Tracer, shape: Shape) -> Tracer:
+    """x broadcast to a shape, without an op if it has the shape already."""
+    if x.shape == shape:
+        return x
+    lead = len(shape) - x.ndim
+    fits = lead >= 0 and all(m in (1, n) for m, n in zip(x.shape, shape[max(lead, 0) :], strict=False))
+    if not fits:
+        raise ShapeError(f"{x.type} cannot be broadcast to shape {shape}", loc=x.here())
+    spread = [i for i, n in enumerate(x.shape) if n == 1 and shape[lead + i] != 1]
+    if spread:
+        kept = tuple(n for i, n in enumerate(x.shape) if i not in spread)
+        x = reshape(x, type=array_type(x.dtype, *kept))
+    axes = (*range(lead), *(lead + i for i in spread))
+    return broadcast(x, axes=axes, type=array_type(x.dtype, *shape)) if axes else x
+
+
+def fit(x: Any, dtype: DType, shape: Shape, like: Tracer) -> Tracer:
+    """x as a tracer of this dtype and shape; a number becomes one constant of the whole shape."""
+    if isinstance(x, Tracer):
+        return to_shape(as_dtype(like.lift(x), dtype), shape)
+    array = concrete(x, dtype)
+    if array.ndim == 0:
+        return fill(array, dtype, shape, like)
+    return to_shape(like.lift(array), shape)
+
+
+def joint_shape(what: str, xs: Sequence[Any]) -> Shape:
+    """The shape that the operands broadcast to."""
+    shapes = [shape_of(x) for x in xs]
+    if all(shape == shapes[0] for shape in shapes):
+        return shapes[0]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = ", ".join(str(list(s)) for s in shapes)
+        raise ShapeError(
+            f"{what}: operands of shapes {listed} do not broadcast",
+            loc=caller(),
+            why="sizes are compared from the last axis; they must be equal, or one of them 1",
+            cure="add an axis where one is missing, as x[:, None], or reshape",
+        ) from None
+
+
+def align(what: str, dtype: DType, xs: Sequence[Any], like: Tracer) -> list[Tracer]:
+    """The operands in one dtype, broadcast together."""
+    shape = joint_shape(what, xs)
+    return [fit(x, dtype, shape, like) for x in xs]
+
+
+def axis_of(axis: Any, rank: int) -> int:
+    """The number of an axis, counted from the front."""
+    number = operator.index(axis)
+    if not -rank <= number < rank:
+        axes = "1 axis" if rank == 1 else f"{rank} axes"
+        raise ShapeError(
+            f"axis {number} is out of bounds for an array with {axes}",
+            loc=caller(),
+            why="axes are counted from 0, or from -1 backwards",
+        )
+    return number % rank
+
+
+def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
+    """The numbers of axes in increasing order; None means all."""
+    if axis is None:
+        return tuple(range(rank))
+    given = axis if is_listed(axis) else (axis,)
+    found = sorted(axis_of(a, rank) for a in given)
+    if len(set(found)) != len(found):
+        raise ShapeError(f"an axis is named twice in {axis}", loc=caller())
+    return tuple(found)
+
+
+def ints_of(values: Any) -> tuple[int, ...]:
+    """A shape or other list of integers, given as one integer or several."""
+    if not isinstance(values, Tracer) and hasattr(values, "__iter__") and np.ndim(values) > 0:
+        return tuple(operator.index(v) for v in values)
+    return (operator.index(values),)

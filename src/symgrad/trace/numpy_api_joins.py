@@ -1,0 +1,390 @@
+"""NumPy's functions that join, split, repeat and pad arrays."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, cast
+
+import numpy
+
+from symgrad.errors import DTypeError, IndexRangeError, ShapeError, UnsupportedError
+from symgrad.ir.ops.shapes import broadcast, concat, pad
+from symgrad.ir.types import array_type
+from symgrad.trace.lifting import (
+    axis_of,
+    dtype_in,
+    dtype_of,
+    find_tracer,
+    fit,
+    ints_of,
+    is_listed,
+    prepare,
+    strong,
+    tracer_of,
+)
+from symgrad.trace.places import caller
+from symgrad.trace.tracer import Tracer
+
+# The stubs of NumPy do not know that its functions give tracers for tracers.
+np: Any = numpy
+
+# Beyond so many runs of neighbours, one gather is better than slices.
+_MANY_RUNS = 8
+
+
+def _tracers(arrays: Any) -> list[Tracer]:
+    """The arrays as tracers, each in its own dtype."""
+    like = find_tracer((arrays,))
+    assert like is not None
+    return [tracer_of(x, like) for x in arrays]
+
+
+def _alike(what: str, arrays: Any, dtype: Any, casting: str) -> list[Tracer]:
+    """The arrays as tracers of one dtype."""
+    like = find_tracer((arrays,))
+    assert like is not None
+    xs = [prepare(x, like) for x in arrays]
+    dtypes = [dtype_in(x) for x in xs]
+    joint = np.result_type(*dtypes) if dtype is None else dtype_of(dtype)
+    if not all(np.can_cast(d, joint, casting) for d in dtypes):  # type: ignore[arg-type]
+        raise DTypeError(f"{what}: cannot cast to {joint} with casting={casting!r}", loc=caller())
+    return [fit(x, joint, np.shape(x), like) for x in xs]
+
+
+def _joined(xs: Sequence[Tracer], axis: int) -> Any:
+    return xs[0] if len(xs) == 1 else concat(*xs, axis=axis)
+
+
+def concatenate(
+    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
+    """The arrays one after another along an axis, or all their elements if it is None."""
+    if isinstance(arrays, Tracer) or not len(arrays):
+        arrays = list(arrays)
+    xs = _alike("concatenate", arrays, dtype, casting)
+    if axis is None:
+        return _joined([np.ravel(x) for x in xs], 0)
+    if any(x.ndim == 0 for x in xs):
+        raise ShapeError(
+            "concatenate: an array without axes cannot be joined", loc=caller(), cure="use np.stack"
+        )
+    _same_rank("concatenate", xs)
+    return _joined(xs, axis_of(axis, xs[0].ndim))
+
+
+def _same_rank(what: str, xs: Sequence[Tracer]) -> None:
+    if any(x.ndim != xs[0].ndim for x in xs):
+        types = ", ".join(str(x.type) for x in xs)
+        raise ShapeError(f"{what}: arrays of different numbers of axes: {types}", loc=caller())
+
+
+def stack(
+    arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
+    """The arrays, of one shape, along a new axis."""
+    xs = _alike("stack", arrays, dtype, casting)
+    if any(x.shape != xs[0].shape for x in xs):
+        raise ShapeError(f"stack: shapes differ: {', '.join(str(x.type) for x in xs)}", loc=caller())
+    at = axis_of(axis, xs[0].ndim + 1)
+    return _joined([np.expand_dims(x, at) for x in xs], at)
+
+
+def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """The arrays one below another."""
+    return concatenate([np.atleast_2d(x) for x in _tracers(tup)], 0, dtype=dtype, casting=casting)
+
+
+def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """The arrays one beside another."""
+    xs = [np.atleast_1d(x) for x in _tracers(tup)]
+    return concatenate(xs, 0 if xs and xs[0].ndim == 1 else 1, dtype=dtype, casting=casting)
+
+
+def dstack(tup: Any) -> Any:
+    """The arrays one behind another."""
+    return concatenate([np.atleast_3d(x) for x in _tracers(tup)], 2)
+
+
+def column_stack(tup: Any) -> Any:
+    """Vectors as the columns of a matrix, matrices as they are."""
+    return concatenate([x if x.ndim > 1 else np.reshape(x, (x.size, 1)) for x in _tracers(tup)], 1)
+
+
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
+    """The values after the array along an axis."""
+    xs = _tracers((arr, values))
+    return concatenate([np.ravel(x) for x in xs] if axis is None else xs, 0 if axis is None else axis)
+
+
+def block(arrays: Any) -> Any:
+    """Nested lists of blocks, joined along the last axis within the innermost lists, and so outwards."""
+    depth = 0
+    probe = arrays
+    while is_listed(probe):
+        depth, probe = depth + 1, probe[0]
+    like = find_tracer((arrays,))
+    assert like is not None
+
+    def leaves(item: Any) -> list[Any]:
+        return [leaf for sub in item for leaf in leaves(sub)] if is_listed(item) else [item]
+
+    rank = max(depth, *(np.ndim(leaf) for leaf in leaves(arrays)))
+
+    def joined(item: Any, level: int) -> Any:
+        if not is_listed(item):
+            x = tracer_of(item, like)
+            return np.reshape(x, (1,) * (rank - x.ndim) + x.shape)
+        return concatenate([joined(sub, level - 1) for sub in item], -level)
+
+    return joined(arrays, depth)
+
+
+# ---- splitting -------------------------------------------------------------------------------------------
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """The array cut along an axis, at indices or into parts of nearly equal size."""
+    k = axis_of(axis, ary.ndim)
+    n = ary.shape[k]
+    if np.ndim(indices_or_sections) == 0:
+        count = operator.index(indices_or_sections)
+        if count <= 0:
+            raise ShapeError("array_split: the number of parts must be positive", loc=caller())
+        each, more = divmod(n, count)
+        cuts = [i * each + min(i, more) for i in range(count + 1)]
+    else:
+        cuts = [0, *ints_of(indices_or_sections), n]
+    lead = (slice(None),) * k
+    return [ary[(*lead, slice(a, b))] for a, b in pairwise(cuts)]
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """The array cut along an axis, at indices or into parts of equal size."""
+    n = ary.shape[axis_of(axis, ary.ndim)]
+    if np.ndim(indices_or_sections) == 0 and n % operator.index(indices_or_sections):
+        raise ShapeError(
+            f"split: {n} entries cannot be cut into {indices_or_sections} equal parts", loc=caller()
+        )
+    return array_split(ary, indices_or_sections, axis)
+
+
+def _split_along(what: str, least: int, axis: int) -> Callable[..., Any]:
+    def cut(ary: Any, indices_or_sections: Any) -> Any:
+        if ary.ndim < least:
+            raise ShapeError(f"{what}: {ary.type} has fewer than {least} axes", loc=caller())
+        return split(ary, indices_or_sections, axis if ary.ndim > 1 else 0)
+
+    return cut
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> Any:
+    """The entries along an axis, as a tuple."""
+    if x.ndim == 0:
+        raise ShapeError("unstack: the array has no axes", loc=caller())
+    return tuple(np.moveaxis(x, axis, 0))
+
+
+# ---- repeating -------------------------------------------------------------------------------------------
+def tile(A: Any, reps: Any) -> Any:
+    """The array repeated as a whole along each axis."""
+    counts = ints_of(reps)
+    rank = max(A.ndim, len(counts))
+    counts = (1,) * (rank - len(counts)) + counts
+    shape = (1,) * (rank - A.ndim) + A.shape
+    between = np.reshape(A, tuple(m for n in shape for m in (1, n)))
+    spread = np.broadcast_to(between, tuple(m for c, n in zip(counts, shape, strict=True) for m in (c, n)))
+    return np.reshape(spread, tuple(c * n for c, n in zip(counts, shape, strict=True)))
+
+
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    """Each entry repeated along an axis, all alike or each by its own constant number."""
+    x = np.ravel(a) if axis is None else strong(a)
+    k = 0 if axis is None else axis_of(axis, x.ndim)
+    counts = np.asarray(ints_of(repeats))
+    if counts.size == 1:
+        new = (*x.shape[: k + 1], int(counts[0]), *x.shape[k + 1 :])
+        spread = broadcast(x, axes=(k + 1,), type=array_type(x.dtype, *new))
+        return np.reshape(spread, (*x.shape[:k], x.shape[k] * int(counts[0]), *x.shape[k + 1 :]))
+    if counts.shape != (x.shape[k],):
+        raise ShapeError(f"repeat: {counts.size} numbers of repeats for {x.shape[k]} entries", loc=caller())
+    return at_places(x, np.repeat(np.arange(x.shape[k]), counts), k)
+
+
+def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    """The array without the entries at constant places of an axis."""
+    x = np.ravel(arr) if axis is None else strong(arr)
+    k = 0 if axis is None else axis_of(axis, x.ndim)
+    gone = np.arange(x.shape[k])[obj] if isinstance(obj, slice) else np.asarray(obj)
+    if gone.size and gone.dtype.kind not in "iub":
+        raise IndexRangeError(f"np.delete: an index must be of integers, not {gone.dtype}", loc=caller())
+    return at_places(x, np.delete(np.arange(x.shape[k]), gone), k)
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    """The array with values put in before one constant place of an axis."""
+    like = find_tracer((arr, values))
+    assert like is not None
+    x = tracer_of(arr, like)
+    x = np.ravel(x) if axis is None else x
+    k = 0 if axis is None else axis_of(axis, x.ndim)
+    if np.ndim(obj) != 0:
+        raise UnsupportedError("np.insert at several places is not supported", loc=caller())
+    place = operator.index(obj)
+    if not -x.shape[k] <= place <= x.shape[k]:
+        raise IndexRangeError(
+            f"index {place} is out of bounds for axis {k} with size {x.shape[k]}", loc=caller()
+        )
+    v = tracer_of(values, like)
+    v = np.moveaxis(np.reshape(v, (1,) * (x.ndim - v.ndim) + v.shape), 0, k)
+    v = fit(v, x.dtype, (*x.shape[:k], v.shape[k], *x.shape[k + 1 :]), like)
+    lead = (slice(None),) * k
+    return concatenate([x[(*lead, slice(None, place))], v, x[(*lead, slice(place, None))]], k)
+
+
+# ---- padding ---------------------------------------------------------------------------------------------
+def _pairs(values: Any, rank: int) -> list[tuple[Any, Any]]:
+    """What goes before and after each axis, from one value, a pair, or a pair an axis."""
+    if isinstance(values, dict):
+        by_axis = {axis_of(axis, rank): _pairs(v, 1)[0] for axis, v in cast("dict[Any, Any]", values).items()}
+        return [by_axis.get(axis, (0, 0)) for axis in range(rank)]
+    if np.ndim(values) == 0:
+        return [(values, values)] * rank
+    rows = [tuple(row) if np.ndim(row) else (row,) for row in values]
+    if all(len(row) == 1 for row in rows) and len(rows) <= 2:
+        rows = [(rows[0][0], rows[-1][0])]
+    if len(rows) == 1:
+        return [(rows[0][0], rows[0][-1])] * rank
+    if len(rows) != rank:
+        raise ShapeError(f"pad: {values} does not fit {rank} axes", loc=caller())
+    return [(row[0], row[-1]) for row in rows]
+
+
+def _mirrored(n: int, low: int, high: int, *, edge: bool) -> Any:
+    """The indices of an axis reflected about its ends, with the end itself repeated or not."""
+    period = 2 * n if edge else max(1, 2 * (n - 1))
+    places = np.arange(-low, n + high) % period
+    return np.where(places < n, places, (period - 1 if edge else period) - places)
+
+
+_PLACES: dict[str, Callable[[int, int, int], Any]] = {
+    "edge": lambda n, low, high: np.clip(np.arange(-low, n + high), 0, n - 1),
+    "wrap": lambda n, low, high: np.arange(-low, n + high) % n,
+    "reflect": lambda n, low, high: _mirrored(n, low, high, edge=False),
+    "symmetric": lambda n, low, high: _mirrored(n, low, high, edge=True),
+}
+
+
+def _runs(places: numpy.ndarray[Any, Any]) -> list[slice]:
+    """Indices as slices: rising or falling runs of neighbours, and single places."""
+    steps = np.diff(places)
+    found: list[slice] = []
+    i = 0
+    while i < places.size:
+        step = int(steps[i]) if i < steps.size and abs(steps[i]) == 1 else 1
+        j = i
+        while j < steps.size and steps[j] == step:
+            j += 1
+        stop = int(places[j]) + step
+        found.append(slice(int(places[i]), stop if stop >= 0 else None, step))
+        i = j + 1
+    return found
+
+
+def at_places(x: Any, places: Any, axis: int) -> Any:
+    """The entries at constant places of an axis: a few slices joined, or a gather."""
+    lead = (slice(None),) * axis
+    runs = _runs(np.asarray(places, np.int64))
+    if not 0 < len(runs) <= _MANY_RUNS:
+        return x[(*lead, np.asarray(places, np.int64))]
+    return _joined([x[(*lead, run)] for run in runs], axis)
+
+
+def pad_(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+    """The array with more entries around it."""
+    like = find_tracer((array, options))
+    assert like is not None
+    x = tracer_of(array, like)
+    widths = [(operator.index(a), operator.index(b)) for a, b in _pairs(pad_width, x.ndim)]
+    if any(min(w) < 0 for w in widths):
+        raise ShapeError(f"pad: negative widths in {pad_width}", loc=caller())
+    if mode == "constant" and set(options) <= {"constant_values"}:
+        return _pad_constant(x, widths, options.get("constant_values", 0))
+    places = _PLACES.get(mode) if isinstance(mode, str) else None
+    if places is None or options:
+        raise UnsupportedError(f"np.pad: mode={mode!r} with {options} is not supported", loc=caller())
+    for axis, (n, (low, high)) in enumerate(zip(x.shape, widths, strict=True)):
+        if not low and not high:
+            continue
+        if n == 0:
+            raise ShapeError(f"pad: an empty axis cannot be extended in mode {mode!r}", loc=caller())
+        x = at_places(x, places(n, low, high), axis)
+    return x
+
+
+def _pad_constant(x: Tracer, widths: list[tuple[int, int]], values: Any) -> Any:
+    """The array surrounded by constants, or by traced numbers."""
+    numbers = _pairs(values, x.ndim)
+    if all(not isinstance(v, Tracer) and v == 0 for pair in numbers for v in pair):
+        low, high = tuple(w[0] for w in widths), tuple(w[1] for w in widths)
+        return pad(x, low=low, high=high, interior=(0,) * x.ndim) if any((*low, *high)) else x
+    for axis, ((low, high), (first, last)) in enumerate(zip(widths, numbers, strict=True)):
+        rows: list[Any] = [x]
+        for count, value, at in ((low, first, 0), (high, last, len(rows) + 1)):
+            if count:
+                shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
+                rows.insert(at, np.full_like(x, value, shape=shape))
+        x = _joined(rows, axis)
+    return x
+
+
+def resize(a: Any, new_shape: Any) -> Any:
+    """The elements repeated as often as the new shape needs."""
+    shape = ints_of(new_shape)
+    count = int(np.prod(shape, dtype=np.int64))
+    flat = np.ravel(a)
+    if not flat.size or not count:
+        return np.zeros_like(flat, shape=shape)
+    return np.reshape(tile(flat, -(-count // flat.size))[:count], shape)
+
+
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    """The coordinates of the points of a grid, one array an axis."""
+    vectors = [np.ravel(x) for x in _tracers(xi)]
+    rank = len(vectors)
+    order = list(range(rank))
+    if indexing == "xy" and rank > 1:
+        order[:2] = [1, 0]
+    shape = [0] * rank
+    for k, x in zip(order, vectors, strict=True):
+        shape[k] = x.size
+    laid = [
+        np.reshape(x, tuple(x.size if i == k else 1 for i in range(rank)))
+        for k, x in zip(order, vectors, strict=True)
+    ]
+    return tuple(laid if sparse else (np.broadcast_to(x, tuple(shape)) for x in laid))
+
+
+TABLE: dict[Any, Callable[..., Any]] = {
+    np.concatenate: concatenate,
+    np.concat: concatenate,
+    np.stack: stack,
+    np.vstack: vstack,
+    np.hstack: hstack,
+    np.dstack: dstack,
+    np.column_stack: column_stack,
+    np.append: append,
+    np.block: block,
+    np.array_split: array_split,
+    np.split: split,
+    np.hsplit: _split_along("hsplit", 1, 1),
+    np.vsplit: _split_along("vsplit", 2, 0),
+    np.dsplit: _split_along("dsplit", 3, 2),
+    np.unstack: unstack,
+    np.tile: tile,
+    np.repeat: repeat,
+    np.delete: delete,
+    np.insert: insert,
+    np.pad: pad_,
+    np.resize: resize,
+    np.meshgrid: meshgrid,
+}

@@ -1,0 +1,360 @@
+"""Tracing: the user's Python code, run once on tracers, becomes a `Function` with its inputs and guards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+
+from symgrad.errors import (
+    DTypeError,
+    ImpureError,
+    Loc,
+    SymgradError,
+    UnsupportedError,
+)
+from symgrad.ir import dims
+from symgrad.ir.core import Block, Function, Value
+from symgrad.ir.types import ArrayType, array_type, supported
+from symgrad.trace.arguments import Arguments, Signature
+from symgrad.trace.capture import Content, Fetch, Key, LeafRoot, Path, hint
+from symgrad.trace.dispatch import NUMPY
+from symgrad.trace.environment import Environment
+from symgrad.trace.impure import generator_states
+from symgrad.trace.origin import is_user_class
+from symgrad.trace.promotion import Weak, weak_kind
+from symgrad.trace.raised import noted, raised
+from symgrad.trace.sources import definition, place, returns
+from symgrad.trace.static_leaves import check_static, not_differentiable
+from symgrad.trace.tallies import Tally, TallyNeeded, commit, count_used
+from symgrad.trace.tracer import ConcreteNeeded, Recorder, Tracer
+from symgrad.trace.trees import Source, TreeDef, Unflatten, flatten, leaf_paths, unflatten, with_classes
+
+
+# ---- where the params of a traced function come from -------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class ArgumentLeaf:
+    """A leaf of the arguments."""
+
+    index: int  # among the leaves
+    path: str  # as the user writes it, such as `p['w']`
+    weak: Weak | None  # the Python type, if it is a Python number
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """An array that the function reaches through closures, globals, attributes or defaults."""
+
+    slot: int  # in the tuple that `fetch` returns
+    path: str  # as the user writes it, such as `self.w`
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """An array that the function made while it was traced, too large to be written into the program."""
+
+    array: np.ndarray[Any, Any]
+
+
+Input: TypeAlias = "ArgumentLeaf | Captured | Literal"
+
+
+# ---- what a signature fixes about a leaf -------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Dynamic:
+    """A leaf that is an input of the program."""
+
+    type: ArrayType
+    weak: Weak | None  # the Python type, if it is a Python number
+    array: bool  # NumPy has an array here, not a scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Static:
+    """A leaf that the program was made for; `fetch` checks it."""
+
+    value: object
+
+
+LeafKind: TypeAlias = "Dynamic | Static"
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A traced function, where its inputs come from, and what it relied on."""
+
+    function: Function  # params: leaves of the arguments, captured arrays, literals, as `inputs` lists them
+    inputs: tuple[Input, ...]  # one a param
+    argument_names: tuple[str, ...]  # the parameters that were passed
+    argument_tree: TreeDef  # a tuple with one child a passed parameter
+    leaves: tuple[LeafKind, ...]  # what each leaf of the arguments is
+    result_tree: TreeDef  # of the function's results
+    fetch: Fetch  # fetch(function, leaves) -> captured arrays; raises `GuardFailed` when the trace is stale
+    takes: Callable[[Collection[Any]], bool]  # whether leaves are of the traced kinds; static ones pass
+    notes: tuple[str, ...]  # what is fixed in the program, and why
+    defined: Loc | None  # where the function is defined
+    returns: Loc | None  # where it returns
+
+    def accepts(self, names: tuple[str, ...], tree: TreeDef, leaves: Collection[Any]) -> bool:
+        """Whether arguments have the structure and types of the traced ones; `fetch` checks the rest."""
+        return names == self.argument_names and tree == self.argument_tree and self.takes(leaves)
+
+
+def leaf_test(kinds: tuple[LeafKind, ...]) -> Callable[[Collection[Any]], bool]:
+    """A fast function: whether leaves are of these kinds; static ones are left to `fetch`."""
+    source = Source([], {"ndarray": np.ndarray, "leaf_kind": leaf_kind})
+    tests = [f"len(leaves) == {len(kinds)}"]
+    for i, kind in enumerate(kinds):
+        if isinstance(kind, Static):
+            continue
+        leaf = f"leaves[{i}]"
+        if kind.weak is not None and kind.weak is not int:
+            quick = f"type({leaf}) is {source.name(kind.weak)}"
+        else:
+            shape = tuple(map(dims.known, kind.type.shape))
+            dtype = source.name(np.dtype(kind.type.dtype.type))  # the one that NumPy gives to arrays
+            quick = f"type({leaf}) is ndarray and {leaf}.dtype is {dtype} and {leaf}.shape == {shape}"
+            quick = quick if kind.array else "False"
+        tests.append(f"({quick} or leaf_kind({leaf}) == {source.name(kind)})")
+    source.rows += ["def test(leaves):", f" return {' and '.join(tests)}"]
+    return source.function("test")
+
+
+def leaf_kind(leaf: object) -> Dynamic | None:
+    """What a leaf is as an input of a program; None if it cannot be one."""
+    if isinstance(leaf, ArrayType):
+        return Dynamic(leaf, None, leaf.rank > 0)
+    if isinstance(leaf, Tracer):
+        return Dynamic(leaf.type, leaf.weak, leaf.array)
+    weak = weak_kind(leaf) if type(leaf) in (bool, int, float) else None
+    if weak is not None:
+        fits = weak is not int or -(2**63) <= cast(int, leaf) < 2**63
+        return Dynamic(array_type(np.dtype(weak)), weak, array=False) if fits else None
+    if type(leaf) not in (np.ndarray, np.memmap) and not isinstance(leaf, np.generic):
+        return None
+    dtype = cast("np.ndarray[Any, Any]", leaf).dtype.newbyteorder("=")
+    array = isinstance(leaf, np.ndarray)
+    return Dynamic(array_type(dtype, *cast(Any, leaf).shape), None, array) if supported(dtype) else None
+
+
+def trace_function(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    differentiated: Collection[int | str] = (),
+    static: Collection[int | str] = (),
+) -> Traced:
+    """The program of a function for arguments like these; `ArrayType`s may stand for arrays.
+
+    Arguments in `differentiated` (by position or name) stay inputs whatever the code does with them; those in
+    `static` are fixed from the start. Any other Python number, and any captured array, is an input that
+    becomes fixed when the code needs its value, as in `range(n)`.
+    """
+    signature = Signature(fn)
+    arguments = signature.bind(args, {} if kwargs is None else kwargs)
+    request = _Request(fn, signature, arguments, frozenset(_leaves_of(arguments, differentiated)))
+    for i in _leaves_of(arguments, static):
+        request.fixed_leaves[i] = "it is declared static"
+    before = generator_states()
+    traced = request.trace()
+    if not _same_states(before, generator_states()):
+        # Another thread may have drawn: the trace is at fault if it happens again.
+        before = generator_states()
+        traced = request.trace()
+        if not _same_states(before, generator_states()):
+            raise ImpureError(
+                f"{signature.name} draws from the global random generator",
+                loc=definition(fn),
+                why="the function is traced once: the trace would freeze what was drawn",
+                cure="draw outside and pass the numbers in: f(x, noise)",
+            )
+    if request.tallies:
+        commit(request.tallies, traced.fetch, fn, arguments.leaves)
+    return traced
+
+
+def _leaves_of(arguments: Arguments, chosen: Collection[int | str]) -> Iterator[int]:
+    """The numbers of the leaves of several arguments."""
+    for argument in chosen:
+        yield from arguments.leaves_of(argument)
+
+
+def _same_states(before: tuple[object, ...], after: tuple[object, ...]) -> bool:
+    return all(a == b for a, b in zip(before, after, strict=False))
+
+
+@dataclass
+class _Request:
+    """A call to be traced, and what has turned out to be needed as a number."""
+
+    fn: Callable[..., Any]
+    signature: Signature
+    arguments: Arguments
+    kept: frozenset[int]  # leaves that must stay inputs
+    fixed_leaves: dict[int, str] = field(default_factory=dict[int, str])  # and why
+    fixed_captures: dict[Key, str] = field(default_factory=dict[Key, str])
+    counted: set[Key] = field(default_factory=set[Key])  # numbers that the code counts
+    tallies: tuple[tuple[Path, Tally], ...] = ()  # what they become
+
+    def trace(self) -> Traced:
+        """The program; each attempt that needs another number, or counts another, starts the next one."""
+        while True:
+            attempt = _Attempt(self)
+            try:
+                traced = attempt.run()
+                self.tallies = tuple(attempt.environment.writes.tallies.values())
+                return traced
+            except ConcreteNeeded as needed:
+                attempt.fix(needed)
+            except TallyNeeded as needed:
+                self.counted |= needed.keys
+            finally:
+                attempt.recorder.closed = True
+
+
+class _Attempt:
+    """One run of the user's function on tracers."""
+
+    def __init__(self, request: _Request) -> None:
+        self.request = request
+        self.recorder = Recorder(NUMPY)
+        self.environment = Environment(self.recorder, request.fixed_captures, request.counted)
+        self.params: dict[Value, ArgumentLeaf] = {}
+        self.kinds: list[LeafKind] = []
+        self.notes: list[str] = []
+
+    def fix(self, needed: ConcreteNeeded) -> None:
+        """Note which inputs the code needs as numbers."""
+        at = place(needed.__traceback__)
+        where = "" if at is None else f" at {at}"
+        for param in needed.params:
+            leaf = self.params.get(param)
+            if leaf is not None:
+                self.request.fixed_leaves[leaf.index] = f"its value is needed{where}"
+            else:
+                self.request.fixed_captures[self.environment.arrays[param].key] = (
+                    f"its elements are needed{where}"
+                )
+
+    def run(self) -> Traced:
+        """The traced function."""
+        request = self.request
+        try:
+            shadow = self.environment.function_root(request.fn)
+            args, kwargs = request.signature.spread(request.arguments.names, self._arguments())
+            with noted() as refused:
+                result = _called(shadow, args, kwargs, refused)
+            self.environment.writes.check()
+            results, result_tree = self._results(result)
+        except SymgradError as error:
+            raise raised(error.at(place(error.__traceback__) or definition(request.fn))) from None
+        return self._traced(results, result_tree)
+
+    # ---- arguments ----
+    def _arguments(self) -> tuple[Any, ...]:
+        """What the function is called with: one value a passed parameter."""
+        arguments = self.request.arguments
+        leaves = [self._leaf(i, leaf) for i, leaf in enumerate(arguments.leaves)]
+
+        def cls_of(cls: type[Any]) -> type[Any]:
+            return self.environment.object_root(cls, cls.__name__) if is_user_class(cls) else cls
+
+        def function_of(fn: Unflatten) -> Unflatten:
+            return self.environment.object_root(fn, getattr(fn, "__name__", "unflatten"))
+
+        return unflatten(with_classes(arguments.tree, cls_of, function_of), leaves)
+
+    def _leaf(self, index: int, leaf: Any) -> Any:
+        path = self.request.arguments.paths[index]
+        reason = self.request.fixed_leaves.get(index)
+        kind = leaf_kind(leaf)
+        if kind is None or (reason is not None and index not in self.request.kept):
+            return self._static_leaf(index, leaf, path, reason)
+        param = Value(kind.type, hint(path))
+        self.kinds.append(kind)
+        self.params[param] = ArgumentLeaf(index, path, kind.weak)
+        if index not in self.request.kept and (kind.weak is not None or isinstance(leaf, np.generic)):
+            self.recorder.static.add(param)
+        return Tracer(param, self.recorder, kind.weak, array=kind.array)
+
+    def _static_leaf(self, index: int, leaf: Any, path: str, reason: str | None) -> Any:
+        check_static(leaf, path)
+        if index in self.request.kept:
+            raise not_differentiable(self.request.signature.name, path, f"a {type(leaf).__name__}")
+        self.kinds.append(Static(leaf))
+        if reason is not None:
+            self.notes.append(f"`{path}` is fixed in the program: {reason}")
+        if not isinstance(leaf, np.ndarray):
+            return self.environment.leaf_root(index, leaf, path)
+        held = cast("np.ndarray[Any, Any]", leaf).copy()
+        held.flags.writeable = False
+        captures = self.environment.captures
+        captures.guard(captures.root(LeafRoot(index), path), Content(held))
+        return held
+
+    # ---- results ----
+    def _results(self, result: Any) -> tuple[list[Value], TreeDef]:
+        leaves, tree = flatten(result, self.environment.original)
+        lifter = Tracer(Value(array_type(np.float64)), self.recorder)
+        values: list[Value] = []
+        for leaf, path in zip(leaves, leaf_paths(tree, "result"), strict=True):
+            if type(leaf) is Tally:
+                raise count_used(leaf, returns(self.request.fn))
+            if not isinstance(leaf, Tracer | np.ndarray | np.generic | bool | int | float):
+                raise UnsupportedError(
+                    f"the {path} of {self.request.signature.name} is a {type(leaf).__name__}, not an array",
+                    loc=returns(self.request.fn),
+                    cure="return numbers, arrays, and dicts, lists, tuples and dataclasses of them",
+                )
+            values.append(lifter.lift(leaf).value)
+            if not supported(values[-1].type.dtype):
+                raise DTypeError(
+                    f"the {path} has dtype {values[-1].type.dtype}, which is not supported",
+                    loc=returns(self.request.fn),
+                )
+        return values, tree
+
+    def _traced(self, results: list[Value], result_tree: TreeDef) -> Traced:
+        arguments, captures = self.request.arguments, self.environment.captures
+        used = {operand for op in self.recorder.ops for operand in op.operands} | set(results)
+        arrays = [(path, param) for path, param in captures.arrays if param in used]
+        inputs: list[Input] = list(self.params.values())
+        inputs += [Captured(slot, path.text) for slot, (path, _) in enumerate(arrays)]
+        inputs += [Literal(array) for _, array in self.recorder.literals]
+        params = [
+            *self.params,
+            *(param for _, param in arrays),
+            *(param for param, _ in self.recorder.literals),
+        ]
+        body = Block(tuple(params), tuple(self.recorder.ops), tuple(results))
+        return Traced(
+            Function(hint(self.request.signature.name), body),
+            tuple(inputs),
+            arguments.names,
+            arguments.tree,
+            tuple(self.kinds),
+            result_tree,
+            captures.fetcher([path for path, _ in arrays]),
+            leaf_test(tuple(self.kinds)),
+            (*self.notes, *self.environment.notes),
+            definition(self.request.fn),
+            returns(self.request.fn),
+        )
+
+
+def _called(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], refused: list[BaseException]) -> Any:
+    """The result of the shadow of a function; what was refused is raised, though it was caught on the way."""
+    try:
+        result = fn(*args, **kwargs)
+    except SymgradError:
+        raise
+    except Exception as error:
+        if refused and error.__cause__ is refused[-1]:
+            raise refused[-1] from None
+        raise
+    for error in refused:
+        raise error
+    return result

@@ -1,0 +1,59 @@
+"""Leaves of the arguments that a program is made for, and what is refused among them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from symgrad.errors import DTypeError, ImpureError, NotDifferentiableError, UnsupportedError
+from symgrad.ir.types import ArrayType, supported
+from symgrad.trace.impure import is_generator
+from symgrad.trace.tallies import Tally, count_used
+from symgrad.trace.tracer import Tracer
+
+_CURES = {
+    "c": "pass the real and the imaginary part as two arrays",
+    "O": "make it an array of numbers: np.asarray(..., dtype=float)",
+}
+
+
+def not_differentiable(
+    function: str, path: str, what: str, cure: str | None = None
+) -> NotDifferentiableError:
+    """The error for an argument that has no derivative, given what it is."""
+    return NotDifferentiableError(
+        f"{function}: the gradient was asked for `{path}`, which is {what}",
+        why="only floating-point arguments have derivatives",
+        cure="pass floats, or name other arguments with argnums" if cure is None else cure,
+    )
+
+
+def check_static(leaf: Any, path: str) -> None:
+    """Raise for a leaf that can be neither an input nor a constant of the program."""
+    if type(leaf) is Tally:
+        raise count_used(leaf, None)
+    if isinstance(leaf, ArrayType | Tracer):
+        raise UnsupportedError(f"`{path}` cannot be static: it has no value yet")
+    if is_generator(leaf):
+        raise ImpureError(
+            f"`{path}` is a random generator",
+            why="the function is traced once: the trace would freeze what was drawn",
+            cure="draw outside and pass the numbers in: f(x, noise)",
+        )
+    if isinstance(leaf, np.ndarray | np.generic | complex):
+        if type(leaf) in (np.ndarray, np.memmap) or isinstance(leaf, np.generic | complex):
+            dtype = np.asarray(leaf).dtype
+            if supported(dtype.newbyteorder("=")):
+                return
+            raise DTypeError(
+                f"`{path}` has dtype {dtype}, which is not supported", cure=_CURES.get(dtype.kind)
+            )
+        raise DTypeError(
+            f"`{path}` is a {type(leaf).__name__}, not a plain array", cure="pass np.asarray of it"
+        )
+    if type(leaf).__hash__ is None:
+        raise DTypeError(
+            f"`{path}` is a {type(leaf).__module__}.{type(leaf).__qualname__}, not an array or a number",
+            cure="pass np.asarray(...) of it, or register its class with register_pytree_node",
+        )

@@ -1,0 +1,184 @@
+"""Substitutes: functions that NumPy's protocols cannot see, made to work on tracers, known by identity."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+
+from symgrad.errors import ShapeError, TracedValueError
+from symgrad.ir.ops.shapes import concat, reshape
+from symgrad.ir.ops.special import erf, erfc
+from symgrad.trace.lifting import as_dtype, dtype_of, find_tracer, fit, ints_of, strong
+from symgrad.trace.places import caller
+from symgrad.trace.tracer import Tracer
+
+
+# ---- the module math ---------------------------------------------------------------------------------------
+def double(what: str, x: Any) -> Any:
+    """x as math's functions see it: a double, still traced."""
+    if not isinstance(x, Tracer):
+        return float(x)
+    if x.ndim > 0:
+        cure = "leave the value as it is" if what == "float()" else "use the NumPy function"
+        raise TracedValueError(f"{what} takes one number, not a traced {x.type}", loc=caller(), cure=cure)
+    return as_dtype(x, np.dtype(np.float64))
+
+
+def python_number(x: Any, weak: type[float] | type[int] | type[bool]) -> Any:
+    """A result as a Python number, still traced."""
+    return x.recorder.dispatch.convert(x, np.dtype(weak), "unsafe", weak) if isinstance(x, Tracer) else x
+
+
+def _lifted(
+    original: Callable[..., Any],
+    traced: Callable[..., Any],
+    weak: type[float] | type[int] | type[bool] = float,
+) -> Callable[..., Any]:
+    """A function of math that follows NumPy on tracers, and is itself on plain numbers."""
+
+    @functools.wraps(original)
+    def substitute(*args: Any) -> Any:
+        if find_tracer(args) is None:
+            return original(*args)
+        return python_number(traced(*(double(f"math.{original.__name__}", x) for x in args)), weak)
+
+    return substitute
+
+
+def _log(x: Any, base: Any = None) -> Any:
+    return np.log(x) if base is None else np.log(x) / np.log(base)
+
+
+def _hypot(first: Any, *others: Any) -> Any:
+    return functools.reduce(np.hypot, others, first) if others else np.abs(first)
+
+
+def _fsum(values: Any) -> Any:
+    items = list(values)
+    if find_tracer(items) is None:
+        return math.fsum(items)
+    return python_number(functools.reduce(np.add, [double("math.fsum", x) for x in items]), float)
+
+
+def _dist(p: Any, q: Any) -> Any:
+    p, q = list(p), list(q)
+    if find_tracer((p, q)) is None:
+        return math.dist(p, q)
+    if len(p) != len(q):
+        raise ValueError("both points must have the same number of dimensions")
+    return python_number(
+        _hypot(*(double("math.dist", a) - double("math.dist", b) for a, b in zip(p, q, strict=True))), float
+    )
+
+
+_SAME_NAMES = """
+    sin cos tan sinh cosh tanh exp exp2 expm1 log2 log10 log1p sqrt cbrt fabs copysign fmod degrees radians
+"""
+_OTHER_NAME: dict[str, Callable[..., Any]] = {
+    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
+    "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "pow": np.power,
+    "log": _log, "hypot": _hypot, "erf": erf, "erfc": erfc,
+}  # fmt: skip
+_MATH: dict[Callable[..., Any], Callable[..., Any]] = {
+    **{getattr(math, name): _lifted(getattr(math, name), getattr(np, name)) for name in _SAME_NAMES.split()},
+    **{getattr(math, name): _lifted(getattr(math, name), fn) for name, fn in _OTHER_NAME.items()},
+    **{
+        getattr(math, name): _lifted(getattr(math, name), getattr(np, name), int)
+        for name in ("floor", "ceil", "trunc")
+    },
+    **{
+        getattr(math, name): _lifted(getattr(math, name), getattr(np, name), bool)
+        for name in ("isnan", "isinf", "isfinite")
+    },
+    math.fsum: functools.wraps(math.fsum)(_fsum),
+    math.dist: functools.wraps(math.dist)(_dist),
+}
+
+
+# ---- arrays made of tracers --------------------------------------------------------------------------------
+def _leaf_dtypes(x: Any) -> list[Any]:
+    if isinstance(x, list | tuple):
+        return [dtype for item in cast("list[Any]", x) for dtype in _leaf_dtypes(item)]
+    return [x.dtype if isinstance(x, Tracer) else np.asarray(x).dtype]
+
+
+def _joined(x: Any, dtype: Any, like: Tracer) -> Tracer:
+    """Nested lists as one array, as np.array makes it."""
+    if not isinstance(x, list | tuple):
+        return fit(x, dtype, np.shape(x), like)
+    if not x:
+        return like.lift(np.zeros(0, dtype))
+    rows = [_joined(item, dtype, like) for item in cast("list[Any]", x)]
+    if any(row.shape != rows[0].shape for row in rows):
+        shapes = ", ".join(str(row.shape) for row in rows)
+        raise ShapeError(f"an array cannot be made of parts of different shapes: {shapes}", loc=caller())
+    rows = [reshape(row, type=row.type.with_shape((1, *row.type.shape))) for row in rows]
+    return concat(*rows, axis=0) if len(rows) > 1 else rows[0]
+
+
+def _as_array(original: Callable[..., Any], copies: bool) -> Callable[..., Any]:
+    """np.array and its kin, on tracers and on nested lists of them too."""
+
+    @functools.wraps(original)
+    def substitute(a: Any, dtype: Any = None, *args: Any, **options: Any) -> Any:
+        like = find_tracer([a])
+        if like is None:
+            return original(a, dtype, *args, **options)
+        wanted = np.result_type(*_leaf_dtypes(a)) if dtype is None else dtype_of(dtype)
+        if not isinstance(a, Tracer):
+            made = _joined(a, wanted, like)
+        elif copies or not a.array or a.dtype != wanted:
+            made = as_dtype(strong(a), wanted)
+        else:
+            return a
+        lead = max(0, options.get("ndmin", 0) - made.ndim)
+        if lead > 0:
+            made = reshape(made, type=made.type.with_shape((1,) * lead + made.type.shape))
+        return Tracer(made.value, made.recorder, array=True)
+
+    return substitute
+
+
+@functools.wraps(np.full)
+def _full(shape: Any, fill_value: Any, dtype: Any = None, **options: Any) -> Any:
+    like = find_tracer([fill_value])
+    if like is None:
+        return np.full(shape, fill_value, dtype, **options)
+    value = _ARRAYS[np.asarray](fill_value, dtype)
+    sizes = ints_of(shape)
+    filled = fit(value, value.dtype, sizes, like)
+    return Tracer(filled.value, filled.recorder, array=True)
+
+
+@functools.wraps(np.full_like)
+def _full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None
+) -> Any:
+    if find_tracer([fill_value]) is None:
+        return np.full_like(a, fill_value, dtype, order, subok, shape)
+    wanted = (a.dtype if isinstance(a, Tracer) else np.asarray(a).dtype) if dtype is None else dtype
+    return _full(np.shape(a) if shape is None else shape, fill_value, wanted)
+
+
+_ARRAYS: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.array: _as_array(np.array, copies=True),
+    np.asarray: _as_array(np.asarray, copies=False),
+    np.asanyarray: _as_array(np.asanyarray, copies=False),
+    np.ascontiguousarray: _as_array(np.ascontiguousarray, copies=False),
+    np.asfortranarray: _as_array(np.asfortranarray, copies=False),
+    np.full: _full,
+    np.full_like: _full_like,
+}
+
+
+SUBSTITUTES: dict[Callable[..., Any], Callable[..., Any]] = {**_MATH, **_ARRAYS}
+_BY_ID = {id(original): substitute for original, substitute in SUBSTITUTES.items()}
+
+
+def substitute_for(value: object) -> Callable[..., Any] | None:
+    """What to call instead of a function; None for functions that see tracers by themselves."""
+    return _BY_ID.get(id(value))
