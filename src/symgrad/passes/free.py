@@ -1,0 +1,50 @@
+"""Which ops are computed again wherever they are read, because that costs less than storing them.
+
+Moves, constants and ramps always are. So is cheap arithmetic on arrays much smaller than its result, such as
+the differences of all pairs: an n×n array that is a function of two vectors never exists.
+"""
+
+from __future__ import annotations
+
+from symgrad.ir import dims
+from symgrad.ir.core import Block, Op, Value
+from symgrad.ir.opdef import Constant, Coordinate, Remap, Scalar
+
+# What may be computed again for an element: additions, arrays read, and how much smaller these are.
+MAX_FLOPS = 8
+MAX_LEAVES = 4
+MIN_SHRINK = 8
+
+
+def free_ops(block: Block) -> frozenset[Op]:
+    """The ops of a block that are computed wherever they are read."""
+    found: set[Op] = set()
+    flops: dict[Value, int] = {}  # to compute one element of a free value
+    leaves: dict[Value, frozenset[Value]] = {}  # what that reads
+    for op in block.ops:
+        match op.opdef.lowering:
+            case Remap() | Constant() | Coordinate():
+                own = 0
+            case Scalar(flops=own) if own <= MAX_FLOPS and all(v in leaves for v in op.operands):
+                pass
+            case _:
+                continue
+        # An operand that is stored is a leaf of its own.
+        read = frozenset[Value]().union(*(leaves.get(v, (v,)) for v in op.operands))
+        work = own + sum(flops.get(v, 0) for v in op.operands)
+        if isinstance(op.opdef.lowering, Scalar) and not _worth(op.result, read, work):
+            continue
+        found.add(op)
+        flops[op.result] = work
+        # More leaves than may be read are as good as the value itself being one, which is not small either.
+        leaves[op.result] = read if len(read) <= MAX_LEAVES else frozenset((op.result,))
+    return frozenset(found)
+
+
+def _worth(result: Value, read: frozenset[Value], work: int) -> bool:
+    nbytes = sum(dims.known(v.type.nbytes) for v in read)
+    return (
+        work <= MAX_FLOPS
+        and len(read) <= MAX_LEAVES
+        and nbytes * MIN_SHRINK <= dims.known(result.type.nbytes)
+    )

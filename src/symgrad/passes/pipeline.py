@@ -1,0 +1,163 @@
+"""The order of the passes, and what runs around each: the verifier, the clock, and the dump."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from symgrad.errors import InternalError, SymgradError
+from symgrad.ir.analysis import op_counts
+from symgrad.ir.core import Function
+from symgrad.ir.printer import format_function
+from symgrad.ir.verifier import verify
+from symgrad.passes.contract import contract
+from symgrad.passes.cse import cse
+from symgrad.passes.dce import dce
+from symgrad.passes.fold import fold
+from symgrad.passes.fuse import fuse
+from symgrad.passes.layout import layout
+from symgrad.passes.memory import memory
+from symgrad.passes.simplify import simplify
+
+# A pass that finds nothing to do returns the very function that it was given.
+Pass: TypeAlias = Callable[[Function], Function]
+
+PASSES: dict[str, Pass] = {
+    "simplify": simplify,
+    "fold": fold,
+    "cse": cse,
+    "dce": dce,
+    "contract": contract,
+    "layout": layout,
+    "fuse": fuse,
+    "memory": memory,
+}
+
+DUMP_VARIABLE = "SYMGRAD_DUMP"  # names the directory that gets the program after each pass
+
+# Each round feeds the next one; real programs are done after three or four.
+MAX_ROUNDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One pass that has run."""
+
+    name: str
+    seconds: float
+    ops_before: int
+    ops_after: int
+
+
+class PassRunner:
+    """Runs the passes of one compilation, checks the program after each, and dumps it where wanted."""
+
+    def __init__(self, dump: str | Path | None = None) -> None:
+        self.dump = None if dump is None else Path(dump)
+        self.steps: list[Step] = []
+        self._checked: Function | None = None  # the program that the verifier has seen last
+
+    @staticmethod
+    def from_environment() -> PassRunner:
+        """A runner that dumps into the directory that the environment names, if it names one."""
+        return PassRunner(os.environ.get(DUMP_VARIABLE) or None)
+
+    def run(self, name: str, function: Function, pass_: Pass | None = None) -> Function:
+        """The function after the pass of this name: one of `PASSES`, unless the pass itself is given."""
+        chosen = PASSES[name] if pass_ is None else pass_
+        if self._checked is None:
+            self._save("input", function, "")
+        if self._checked is not function:
+            verify(function)
+        before = op_counts(function)
+        started = time.perf_counter()
+        found = self._guarded(name, chosen, function)
+        seconds = time.perf_counter() - started
+        after = before if found is function else op_counts(found)
+        self.steps.append(Step(name, seconds, sum(before.values()), sum(after.values())))
+        self._save(
+            name,
+            found,
+            f"// seconds: {seconds:.6f}\n// ops before: {_listed(before)}\n// ops after: {_listed(after)}\n",
+        )
+        if found is not function:
+            self._verify(name, found)
+        self._checked = found
+        return found
+
+    def _verify(self, name: str, function: Function) -> None:
+        try:
+            verify(function, after=name)
+        except InternalError as error:
+            raise InternalError(error.what, loc=error.loc, why=error.why, cure=self._where(-2)) from None
+
+    def _guarded(self, name: str, pass_: Pass, function: Function) -> Function:
+        try:
+            return pass_(function)
+        except SymgradError as error:
+            if not isinstance(error, InternalError):
+                raise
+            raise InternalError(
+                f"pass {name}: {error.what}", loc=error.loc, why=error.why, cure=self._where(-1)
+            ) from error
+        except Exception as error:
+            raise InternalError(
+                f"pass {name} failed: {type(error).__name__}: {error}",
+                why="this is a fault of symgrad, not of the function that it compiles",
+                cure=self._where(-1),
+            ) from error
+
+    def _save(self, name: str, function: Function, header: str) -> None:
+        """Write the program into the dump directory, if there is one."""
+        if self.dump is None:
+            return
+        self.dump.mkdir(parents=True, exist_ok=True)
+        text = f"// pass: {name}\n{header}{format_function(function, locs=True)}\n"
+        (self.dump / f"{len(self.steps):02d}-{name}.ir").write_text(text, encoding="utf-8")
+
+    def _where(self, back: int) -> str:
+        """Where the program before the failed pass is; `back` counts from the last one that was written."""
+        if self.dump is None:
+            return f"set {DUMP_VARIABLE}=DIRECTORY to keep the program before and after every pass"
+        names = ["input", *(step.name for step in self.steps)]
+        number = len(names) + back
+        return f"the program before the pass: {self.dump / f'{number:02d}-{names[number]}.ir'}"
+
+
+def _listed(counts: dict[str, int]) -> str:
+    inside = ", ".join(f"{count} {name}" for name, count in counts.items())
+    return f"{sum(counts.values())} ({inside})" if counts else "0"
+
+
+def optimize(function: Function, runner: PassRunner | None = None) -> Function:
+    """The function made smaller and cheaper: its contractions in the form of BLAS, nothing fused yet."""
+    runner = PassRunner.from_environment() if runner is None else runner
+    function = _cleaned(function, runner)
+    contracted = runner.run("contract", function)
+    if contracted is not function:
+        contracted = _cleaned(contracted, runner)
+    # `simplify` must not see what `layout` inserts: it would take it out again.
+    for name in ("layout", "cse", "dce"):
+        contracted = runner.run(name, contracted)
+    return contracted
+
+
+def schedule(function: Function, runner: PassRunner | None = None) -> Function:
+    """The optimized function as kernels and contractions in order, each value with its place in memory."""
+    runner = PassRunner.from_environment() if runner is None else runner
+    return runner.run("memory", runner.run("fuse", function))
+
+
+def _cleaned(function: Function, runner: PassRunner) -> Function:
+    """The function after rounds of the passes that make it smaller, until nothing changes."""
+    for _ in range(MAX_ROUNDS):
+        before = function
+        for name in ("simplify", "fold", "cse", "dce"):
+            function = runner.run(name, function)
+        if function is before:
+            break
+    return function

@@ -1,0 +1,1 @@
+"""The rewrite rules of `simplify`, one file a family; each rule's docstring is its equation."""
