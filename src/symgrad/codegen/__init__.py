@@ -1,0 +1,1 @@
+"""From scheduled IR to generated modules: loop IR, targets, vector math."""

@@ -1,0 +1,360 @@
+"""The loop IR: what a program computes, one scalar at a time, in flat buffers; the same for every target.
+
+    Module      params, results, kernels, steps                   a program
+    Kernel      buffers, tables, refusals, body                   a function that the steps call
+    body        statement*
+
+    statement   For index in start, start + step, ... < min(stop, limit): body
+              | Let name = expression                             a scalar
+              | LetIndex name = affine // divisor % modulus       an index; the quotient is rounded down
+              | Check name = atom, counted from the end if negative, within [0, size), else refuse
+              | Branch name = case* otherwise                     the first case whose conditions hold
+              | Store buffer[affine] = atom
+              | Combine buffer[affine] = buffer[affine] ⊕ atom
+              | AddExactly buffer[affine] += atom, lost[affine] += what rounding took
+              | Accumulator name : reduction                      begins at the neutral element
+              | Accumulate name ⊕= atom (· atom)
+              | OpenBlock name, CloseBlock name                   around a part of a blocked sum
+              | Extreme name : max | min                          remembers where the first extreme was
+              | Observe name, atom at affine
+              | Scratch name : dtype[size]                        memory of this call
+    expression  atom | Load buffer[affine] | Position affine | Apply op atom* | Total sum | Where extreme
+    atom        Literal | Name
+    condition   Within affine in [start, stop) | Multiple affine of divisor
+
+    step        Cell name = param | Fresh name                    one element of this call's own memory
+              | ArenaView name = bytes of the arena
+              | Retype name = the bytes of a buffer
+              | CallKernel kernel, buffers
+              | CallBlas result = op(a) · op(b)
+
+An affine index is made of names of indices, each with known bounds, so the verifier proves that no buffer is
+read or written out of range. A scalar is written once, accumulators aside. Buffers of one kernel share no
+byte unless the kernel says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from symgrad.codegen.affine import Affine
+from symgrad.codegen.expressions import Atom, Condition, Expression, Number
+from symgrad.errors import Loc
+from symgrad.ir.opdef import Reduction
+from symgrad.ir.types import ArrayType, DType
+
+SUM_BLOCK = 256  # additions that may be done in any order before a compensated sum takes the block's total
+STACK_LIMIT = 1 << 16  # bytes of memory that a call has for itself without being given an arena
+MAX_BLAS_SIZE = 2**31 - 1  # the largest size that BLAS takes
+
+
+# ---- statements -------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class For:
+    """The body for each index start, start + step, ... below stop, and below limit if there is one."""
+
+    index: str
+    start: Affine
+    stop: Affine
+    step: int
+    limit: int | None
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """A scalar."""
+
+    name: str
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class LetIndex:
+    """An index: the floor of a quotient, or what remains of that modulo a number."""
+
+    name: str
+    numerator: Affine
+    divisor: int
+    modulus: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """An index from a scalar, counted from the end where negative; out of range the kernel refuses."""
+
+    name: str
+    value: Atom
+    size: int
+    refusal: int  # position in the kernel's list
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """Statements, and the scalar they are for."""
+
+    body: Body
+    value: Atom
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An arm that is taken where all conditions hold."""
+
+    conditions: tuple[Condition, ...]
+    arm: Arm
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A scalar: that of the first case whose conditions hold, or of the last arm."""
+
+    name: str
+    dtype: DType
+    cases: tuple[Case, ...]
+    otherwise: Arm
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Write one element."""
+
+    buffer: str
+    index: Affine
+    value: Atom
+
+
+@dataclass(frozen=True, slots=True)
+class Combine:
+    """Combine one element with a scalar, in the order of the program."""
+
+    buffer: str
+    index: Affine
+    kind: Reduction
+    value: Atom
+
+
+@dataclass(frozen=True, slots=True)
+class AddExactly:
+    """Add a scalar to one element, and what rounding takes from that to another."""
+
+    buffer: str
+    index: Affine
+    lost: str
+    lost_index: Affine
+    value: Atom
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulator:
+    """A scalar that is folded; a blocked sum adds up the totals of its blocks with compensation."""
+
+    name: str
+    kind: Reduction
+    dtype: DType
+    blocked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulate:
+    """Combine an accumulator with a scalar, or with a product; additions may be done in any order."""
+
+    name: str
+    value: Atom
+    factor: Atom | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenBlock:
+    """A block of a blocked sum begins."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CloseBlock:
+    """A block of a blocked sum ends."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """The largest or smallest scalar seen, and where it was seen first."""
+
+    name: str
+    kind: Reduction
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Observe:
+    """Show an extreme a scalar at a position; NaN is more extreme than all."""
+
+    name: str
+    value: Atom
+    position: Affine
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """Memory of this call."""
+
+    name: str
+    dtype: DType
+    size: int
+
+
+Statement: TypeAlias = (
+    For
+    | Let
+    | LetIndex
+    | Check
+    | Branch
+    | Store
+    | Combine
+    | AddExactly
+    | Accumulator
+    | Accumulate
+    | OpenBlock
+    | CloseBlock
+    | Extreme
+    | Observe
+    | Scratch
+)
+Body: TypeAlias = tuple[Statement, ...]
+
+
+# ---- kernels ----------------------------------------------------------------------------------------------
+class Role(Enum):
+    """What a kernel does with a buffer."""
+
+    READ = "read"
+    WRITE = "write"  # what was in it does not matter
+    UPDATE = "update"  # reads what was in it, and writes
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A run of elements in memory, row-major, without a shape."""
+
+    name: str
+    dtype: DType
+    size: int
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A small constant array."""
+
+    name: str
+    dtype: DType
+    values: tuple[Number, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a kernel gives up: the user's error."""
+
+    message: str
+    loc: Loc | None
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A function of buffers; with refusals it returns 0, or the number, from 1, of the one that applies."""
+
+    name: str
+    buffers: tuple[Buffer, ...]
+    tables: tuple[Table, ...]
+    refusals: tuple[Refusal, ...]
+    body: Body
+    distinct: bool  # whether no two buffers share memory
+    locs: tuple[Loc, ...]  # what it was made from
+
+
+# ---- the program ------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A param or a result of the program."""
+
+    name: str
+    type: ArrayType
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A buffer of one element that holds a param of rank 0."""
+
+    name: str
+    param: str
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """A buffer of one element that will hold a result of rank 0."""
+
+    name: str
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class ArenaView:
+    """A buffer in the arena."""
+
+    name: str
+    offset: int  # in bytes
+    size: int  # in elements
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class CallKernel:
+    """A kernel on buffers, in the order of its list."""
+
+    kernel: str
+    buffers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallBlas:
+    """result[m,n] = op(a)[m,k] · op(b)[k,n], `batch` times, each matrix right after the one before it."""
+
+    batch: int
+    m: int
+    n: int
+    k: int
+    trans_a: bool  # whether a is stored k×m
+    trans_b: bool  # whether b is stored n×k
+    a: str
+    b: str
+    result: str
+    loc: Loc | None
+
+
+@dataclass(frozen=True, slots=True)
+class Retype:
+    """The bytes of a buffer as elements of another dtype of the same size."""
+
+    name: str
+    buffer: str
+    dtype: DType
+
+
+Step: TypeAlias = Cell | Fresh | ArenaView | Retype | CallKernel | CallBlas
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A program: its guards are the types of its params, its steps run in order."""
+
+    name: str
+    params: tuple[Argument, ...]
+    results: tuple[Argument, ...]
+    kernels: tuple[Kernel, ...]
+    steps: tuple[Step, ...]
+    arena_bytes: int

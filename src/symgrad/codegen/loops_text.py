@@ -1,0 +1,197 @@
+"""The text of the loop IR, for people: `symgrad ir --stage loops` and error messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from os.path import basename
+from typing import assert_never
+
+from symgrad.codegen.expressions import (
+    Apply,
+    Atom,
+    Condition,
+    Expression,
+    Literal,
+    Load,
+    Name,
+    Position,
+    Total,
+    Where,
+    Within,
+)
+from symgrad.codegen.loops import (
+    Accumulate,
+    Accumulator,
+    AddExactly,
+    ArenaView,
+    Arm,
+    Body,
+    Branch,
+    CallBlas,
+    CallKernel,
+    Cell,
+    Check,
+    CloseBlock,
+    Combine,
+    Extreme,
+    For,
+    Fresh,
+    Kernel,
+    Let,
+    LetIndex,
+    Module,
+    Observe,
+    OpenBlock,
+    Retype,
+    Scratch,
+    Statement,
+    Step,
+    Store,
+)
+from symgrad.ir.types import short_name
+
+
+def format_module(module: Module) -> str:
+    """The text of a program, without a final newline."""
+    params = ", ".join(f"{a.name}: {a.type}" for a in module.params)
+    results = ", ".join(f"{a.name}: {a.type}" for a in module.results)
+    rows = [f"program @{module.name}({params}) -> ({results}) arena {module.arena_bytes} {{"]
+    for kernel in module.kernels:
+        rows += _indented(_kernel(kernel))
+    rows += _indented(map(_step, module.steps))
+    return "\n".join([*rows, "}"])
+
+
+def format_kernel(kernel: Kernel) -> str:
+    """The text of one kernel."""
+    return "\n".join(_kernel(kernel))
+
+
+def format_statement(statement: Statement) -> str:
+    """The first line of a statement's text."""
+    return next(iter(_statement(statement)))
+
+
+def _indented(rows: Iterable[str]) -> Iterator[str]:
+    return ("  " + row for row in rows)
+
+
+def _kernel(kernel: Kernel) -> Iterator[str]:
+    buffers = ", ".join(f"{b.role.value} {b.name}: {short_name(b.dtype)}[{b.size}]" for b in kernel.buffers)
+    mark = "" if kernel.distinct else " overlapping"
+    where = ", ".join(dict.fromkeys(f"{basename(loc.file)}:{loc.line}" for loc in kernel.locs))
+    yield f"kernel @{kernel.name}({buffers}){mark} {{" + (f"  @ {where}" if where else "")
+    for table in kernel.tables:
+        yield f"  table {table.name}: {short_name(table.dtype)} = ({', '.join(map(repr, table.values))})"
+    for number, refusal in enumerate(kernel.refusals, 1):
+        yield f"  refusal {number}: {refusal.message}" + ("" if refusal.loc is None else f"  @ {refusal.loc}")
+    yield from _indented(_body(kernel.body))
+    yield "}"
+
+
+def _body(body: Body) -> Iterator[str]:
+    for statement in body:
+        yield from _statement(statement)
+
+
+def _statement(statement: Statement) -> Iterator[str]:
+    match statement:
+        case For(index, start, stop, step, limit, body):
+            end = str(stop) if limit is None else f"min({stop}, {limit})"
+            yield f"for {index} in {start}..{end}" + (f" by {step}" if step != 1 else "") + " {"
+            yield from _indented(_body(body))
+            yield "}"
+        case Branch():
+            yield from _branch(statement)
+        case Let(name, value):
+            yield f"{name}: {short_name(value.dtype)} = {_expression(value)}"
+        case LetIndex(name, numerator, divisor, modulus):
+            yield f"{name} = ({numerator}) // {divisor}" + ("" if modulus is None else f" % {modulus}")
+        case Check(name, value, size, refusal):
+            yield f"{name} = check {_atom(value)} in {size} else refuse {refusal + 1}"
+        case Store(buffer, index, value):
+            yield f"{buffer}[{index}] = {_atom(value)}"
+        case Combine(buffer, index, kind, value):
+            yield f"{buffer}[{index}] {kind.value}= {_atom(value)}"
+        case AddExactly(buffer, index, lost, lost_index, value):
+            yield f"{buffer}[{index}], {lost}[{lost_index}] sum= {_atom(value)}"
+        case Accumulator(name, kind, dtype, blocked):
+            yield f"accumulator {name}: {short_name(dtype)} {kind.value}" + (" in blocks" if blocked else "")
+        case Accumulate(name, value, factor):
+            product = "" if factor is None else f"{_atom(factor)} * "
+            yield f"{name} <- {product}{_atom(value)}"
+        case OpenBlock(name):
+            yield f"open {name}"
+        case CloseBlock(name):
+            yield f"close {name}"
+        case Extreme(name, kind, dtype):
+            yield f"extreme {name}: {short_name(dtype)} {kind.value}"
+        case Observe(name, value, position):
+            yield f"{name} <- {_atom(value)} at {position}"
+        case Scratch(name, dtype, size):
+            yield f"scratch {name}: {short_name(dtype)}[{size}]"
+        case _:
+            assert_never(statement)
+
+
+def _branch(branch: Branch) -> Iterator[str]:
+    word = "if"
+    for case in branch.cases:
+        yield f"{word} {' and '.join(map(_condition, case.conditions))} {{"
+        yield from _arm(branch.name, case.arm)
+        word = "} else if"
+    yield "} else {"
+    yield from _arm(branch.name, branch.otherwise)
+    yield "}"
+
+
+def _arm(name: str, arm: Arm) -> Iterator[str]:
+    yield from _indented([*_body(arm.body), f"{name}: {short_name(arm.value.dtype)} = {_atom(arm.value)}"])
+
+
+def _condition(condition: Condition) -> str:
+    if isinstance(condition, Within):
+        return f"{condition.start} <= {condition.index} < {condition.stop}"
+    return f"({condition.index}) % {condition.divisor} == 0"
+
+
+def _atom(atom: Atom) -> str:
+    return atom.name if isinstance(atom, Name) else f"{short_name(atom.dtype)} {atom.value!r}"
+
+
+def _expression(expression: Expression) -> str:
+    match expression:
+        case Literal() | Name():
+            return _atom(expression)
+        case Load(buffer, index):
+            return f"{buffer}[{index}]"
+        case Position(index):
+            return f"position {index}"
+        case Apply(opdef, operands):
+            return f"{opdef.name} {', '.join(map(_atom, operands))}"
+        case Total(name):
+            return f"total {name}"
+        case Where(name):
+            return f"where {name}"
+        case _:
+            assert_never(expression)
+
+
+def _step(step: Step) -> str:
+    match step:
+        case Cell(name, param, dtype):
+            return f"{name}: {short_name(dtype)}[1] = {param}"
+        case Fresh(name, dtype):
+            return f"{name}: {short_name(dtype)}[1]"
+        case ArenaView(name, offset, size, dtype):
+            return f"{name}: {short_name(dtype)}[{size}] in arena+{offset}"
+        case Retype(name, buffer, dtype):
+            return f"{name}: {short_name(dtype)} in {buffer}"
+        case CallKernel(kernel, buffers):
+            return f"call @{kernel}({', '.join(buffers)})"
+        case CallBlas():
+            a, b = step.a + (".T" if step.trans_a else ""), step.b + (".T" if step.trans_b else "")
+            batch = f"{step.batch} x " if step.batch != 1 else ""
+            return f"blas {step.result} = {a} · {b}  {batch}[{step.m},{step.k}]·[{step.k},{step.n}]"
+        case _:
+            assert_never(step)

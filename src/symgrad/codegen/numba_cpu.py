@@ -1,0 +1,31 @@
+"""The target `numba_cpu`: one Python module that numba compiles for the processor it runs on."""
+
+from __future__ import annotations
+
+from symgrad.codegen.loops import (
+    Module,
+)
+from symgrad.codegen.loops_verifier import verify_module
+from symgrad.codegen.lower import lower
+from symgrad.codegen.module_source import OWN_NAMES, ModuleSource, module_source
+from symgrad.codegen.scalar_source import LIBRARY
+from symgrad.ir.core import Function
+
+# What generated modules import beside the scalar library.
+_MACHINERY = frozenset((
+    "array_type", "at", "distinct", "entry", "flat", "fold_add", "fold_dot", "gemm", "gemv", "kernel",
+    "retyped", "stack", "sum_error", "to_int", "view",
+))  # fmt: skip
+RESERVED = OWN_NAMES | _MACHINERY | frozenset(LIBRARY)
+
+
+def lower_for_cpu(function: Function) -> Module:
+    """The loops of a scheduled function, verified."""
+    module = lower(function, RESERVED)
+    verify_module(module)
+    return module
+
+
+def emit_for_cpu(module: Module) -> ModuleSource:
+    """The Python module of a program."""
+    return module_source(module)

@@ -1,0 +1,34 @@
+"""What programs can be compiled for: one record a target, in the table `TARGETS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from symgrad.codegen.loops import (
+    Module,
+)
+from symgrad.codegen.module_source import ModuleSource
+from symgrad.codegen.numba_cpu import emit_for_cpu, lower_for_cpu
+from symgrad.ir.core import Function
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """How a scheduled function becomes the text of a module."""
+
+    name: str
+    lower: Callable[[Function], Module]  # to verified loops
+    emit: Callable[[Module], ModuleSource]  # loops to text
+    doc: str  # one sentence
+
+    def source(self, function: Function) -> ModuleSource:
+        """The module of a scheduled function."""
+        return self.emit(self.lower(function))
+
+
+TARGETS: dict[str, Target] = {
+    "numba_cpu": Target(
+        "numba_cpu", lower_for_cpu, emit_for_cpu, "kernels compiled by numba for this processor"
+    ),
+}

@@ -1,0 +1,80 @@
+"""Elementary functions that vectorise: one table of what there is, how exact it is, and how it is computed.
+
+A function is written once, over the arithmetic of `vmath_arith`, for both formats and for every backend. But
+for the huge arguments of sin, cos and tan it has no branch and no table look-up, so a loop around it becomes
+vector code. NaN, infinities, signed zeros and subnormals come out as in NumPy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from symgrad.codegen import vmath_erf, vmath_exp, vmath_inverse, vmath_log, vmath_pow, vmath_trig
+from symgrad.codegen.vmath_arith import Real, V
+
+__all__ = ["VMATH", "VectorFunction"]
+
+
+class UnaryBody(Protocol):
+    """A function of one real, of any arithmetic."""
+
+    def __call__(self, x: Real[V], /) -> Real[V]: ...
+
+
+class BinaryBody(Protocol):
+    """A function of two reals, of any arithmetic."""
+
+    def __call__(self, x: Real[V], y: Real[V], /) -> Real[V]: ...
+
+
+@dataclass(frozen=True)
+class VectorFunction:
+    """A function of one or two reals."""
+
+    name: str  # NumPy's name, where it has one
+    arity: int  # the number of operands
+    ulp: float  # the largest error, in units in the last place of the exact result
+    body: UnaryBody | BinaryBody  # the function itself
+    method: str  # how it is computed
+
+
+def unary(name: str, ulp: float, body: UnaryBody, method: str) -> VectorFunction:
+    """The record of a function of one operand."""
+    return VectorFunction(name, 1, ulp, body, method)
+
+
+def binary(name: str, ulp: float, body: BinaryBody, method: str) -> VectorFunction:
+    """The record of a function of two operands."""
+    return VectorFunction(name, 2, ulp, body, method)
+
+
+FUNCTIONS = (
+    unary("exp", 1.0, vmath_exp.exp, "k ln 2 + r, polynomial in r"),
+    unary("exp2", 1.0, vmath_exp.exp2, "k + r, polynomial in r"),
+    unary("expm1", 1.25, vmath_exp.expm1, "k ln 2 + r, polynomial in r, sums in two parts"),
+    unary("sinh", 1.0, vmath_exp.sinh, "k ln 2 + r, addition theorem"),
+    unary("cosh", 1.0, vmath_exp.cosh, "k ln 2 + r, addition theorem"),
+    unary("tanh", 1.0, vmath_exp.tanh, "expm1 and one division, in two parts"),
+    unary("sigmoid", 1.0, vmath_exp.sigmoid, "exp(-|x|) and one division, in two parts"),
+    unary("log", 1.0, vmath_log.log, "2**k m, series in (m - 1)/(m + 1)"),
+    unary("log2", 1.0, vmath_log.log2, "log in two parts times 1/ln 2"),
+    unary("log10", 1.0, vmath_log.log10, "log in two parts times 1/ln 10"),
+    unary("log1p", 1.0, vmath_log.log1p, "log of 1 + x in two parts"),
+    unary("sin", 1.0, vmath_trig.sin, "k pi/2 + r in two parts, by 2/pi to 200 bits for huge x"),
+    unary("cos", 1.0, vmath_trig.cos, "k pi/2 + r in two parts, by 2/pi to 200 bits for huge x"),
+    unary("tan", 1.0, vmath_trig.tan, "sin/cos in two parts, r as for sin"),
+    unary("erf", 1.25, vmath_erf.erf, "polynomial; 1 - erfc beyond 1"),
+    unary("erfc", 1.5, vmath_erf.erfc, "exp(-x**2) times a polynomial in (x - 3)/(x + 3), in two parts"),
+    binary("pow", 1.0, vmath_pow.pow, "2**(y log2 x), the logarithm in two parts"),
+    unary("cbrt", 1.0, vmath_pow.cbrt, "Halley's iteration from a polynomial"),
+    unary("asin", 1.0, vmath_inverse.asin, "polynomial; the root of (1 - x)/2 beyond 1/2"),
+    unary("acos", 1.0, vmath_inverse.acos, "as asin"),
+    unary("atan", 1.0, vmath_inverse.atan, "a quotient in two parts, polynomial"),
+    binary("atan2", 1.0, vmath_inverse.atan2, "as atan"),
+    unary("asinh", 1.0, vmath_inverse.asinh, "log1p of a number in two parts"),
+    unary("acosh", 1.0, vmath_inverse.acosh, "log1p of a number in two parts"),
+    unary("atanh", 1.0, vmath_inverse.atanh, "log1p of a quotient in two parts"),
+)
+
+VMATH: dict[str, VectorFunction] = {function.name: function for function in FUNCTIONS}

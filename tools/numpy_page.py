@@ -1,0 +1,178 @@
+"""The page `docs/numpy.md`, made from the tables of the tracer: `python -m tools.numpy_page` prints it."""
+
+from __future__ import annotations
+
+import importlib
+import textwrap
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from symgrad.ir.ops import BY_UFUNC
+from symgrad.trace import (
+    contractions,
+    dispatch,
+    einsum_parser,
+    methods,
+    numpy_api_analysis,
+    numpy_api_creation,
+    numpy_api_joins,
+    numpy_api_norms,
+    numpy_api_places,
+    numpy_api_reductions,
+    numpy_api_shapes,
+)
+from symgrad.trace.refusals import CURES, WRITES
+from symgrad.trace.substitutes import SUBSTITUTES
+from symgrad.trace.tracer import Tracer
+from symgrad.trace.ufunc_compositions import COMPOSITIONS, scipy_compositions, scipy_ops
+
+NUMPY_VERSION = ".".join(np.__version__.split(".")[:2])  # the one whose names the page has
+
+FAMILIES: tuple[tuple[str, tuple[ModuleType, ...]], ...] = (
+    ("Products and contractions", (contractions, einsum_parser)),
+    ("Reductions", (numpy_api_reductions,)),
+    ("Axes and shapes", (numpy_api_shapes,)),
+    ("Joining, splitting, repeating, padding", (numpy_api_joins,)),
+    ("Picking elements", (numpy_api_places,)),
+    ("Selecting, filling, rounding, asking", (numpy_api_creation,)),
+    ("Differences, grids, polynomials, statistics", (numpy_api_analysis,)),
+    ("Norms and powers of matrices", (numpy_api_norms,)),
+)
+NAMESPACES: tuple[tuple[str, ModuleType], ...] = (
+    ("np", np), ("np.linalg", np.linalg), ("np.fft", np.fft),
+)  # fmt: skip
+
+INTRO = f"""# What works of NumPy
+
+This page is made from the tables that tracing works with, against the names of NumPy {NUMPY_VERSION};
+`make golden` makes it anew.
+
+Everything below means: on *traced* values, those that depend on the arguments. On arrays that do not, code
+runs as it always does, and may use all of NumPy.
+
+Python's operators, comparisons, basic slices, integer and boolean index arrays (a mask must not be traced),
+`None` and `...` in indices, iteration over the first axis, and `len` work. Element types are `float64`,
+`float32`, `float16`, all integers and `bool`, with the promotion of NumPy 2.
+
+"""
+
+REFUSED = """## What is refused
+
+Nothing is skipped, guessed or baked in: what is not on this page is an error with the line, and what to
+write instead where that is known.
+
+Not there yet:
+
+- **Control flow on traced values**: `if`, `while`, `and`, `not`, `range(n)` with an `n` that is computed or
+  differentiated. A loop over a number that is passed or captured is unrolled. Write conditions as
+  `np.where`.
+- **Writing into arrays**: `x[i] = v`, `x += v`, `out=`, `np.add.at`.
+- **Linear algebra beyond products and norms**: `solve`, `inv`, `det`, `cholesky`, `qr`, `eigh`, `svd`, ...
+- **Sorting and running sums**: `sort`, `argsort`, `cumsum`, `cumprod`, `median`, `percentile`, ...
+- **FFTs and complex numbers.**
+- **Results whose size depends on values**: `nonzero`, `unique`, `x[x > 0]`.
+
+Refused on principle: random draws, clocks, files and the environment inside a traced function, which a
+trace would freeze. Read them outside and pass them in.
+"""
+
+
+def page() -> str:
+    """The text of the page."""
+    importlib.import_module("scipy.special")
+    return "\n".join([INTRO, *_ufuncs(), *_functions(), *_elsewhere(), REFUSED, *_missing()])
+
+
+def _ufuncs() -> Iterable[str]:
+    ops, composed = set(BY_UFUNC), set(COMPOSITIONS)
+    yield "## Ufuncs\n"
+    yield "Each is an op of its own name or one like it; see [ops.md](ops.md).\n"
+    yield _listed(_ufunc_name(u) for u in ops - composed)
+    yield "Compositions of ops:\n"
+    yield _listed(_ufunc_name(u) for u in composed)
+    reducers = " ".join(u.__name__ for u in dispatch.REDUCERS)
+    yield f"Of their methods: `outer`, and `reduce` of `{reducers}`.\n"
+
+
+def _functions() -> Iterable[str]:
+    yield "## Functions\n"
+    for title, modules in FAMILIES:
+        yield f"### {title}\n"
+        yield _listed(_name(function) for module in modules for function in module.TABLE)
+
+
+def _elsewhere() -> Iterable[str]:
+    made = [f for f in SUBSTITUTES if getattr(f, "__module__", "") != "math"]
+    yield "### Making arrays\n"
+    yield _listed(_name(f) for f in made)
+    yield "## Methods and attributes of arrays\n"
+    yield _listed(name for name in dir(np.ndarray) if not name.startswith("_") and _is_there(name))
+    yield "## The module `math`\n"
+    yield "On traced numbers; the result is a traced Python number.\n"
+    yield _listed(f"math.{f.__name__}" for f in SUBSTITUTES if f.__module__ == "math")
+    yield "## scipy.special\n"
+    special = {**scipy_ops(), **scipy_compositions()}
+    yield _listed(f"scipy.special.{u.__name__}" for u in special)
+
+
+def _missing() -> Iterable[str]:
+    cures = {_name(f): cure for f, cure in (WRITES | CURES).items()}
+    yield "### Refused, with what to write instead\n"
+    yield "| function | instead |\n|---|---|"
+    yield "\n".join(f"| `{name}` | {cure} |" for name, cure in sorted(cures.items()))
+    yield "\n### Refused by name\n"
+    there = {*BY_UFUNC, *COMPOSITIONS, *dispatch.FUNCTIONS, *SUBSTITUTES}
+    for name, space in NAMESPACES:
+        found = [getattr(space, n) for n in dir(space) if not n.startswith("_")]
+        names = [
+            f"{name}.{f.__name__}"
+            for f in found
+            if _sees_tracers(f) and f not in there and _name(f) not in cures
+        ]
+        if names:
+            yield _listed(n for n in names if n.count(".") == name.count(".") + 1)
+    yield "Methods and attributes of arrays:\n"
+    yield _listed(name for name in dir(np.ndarray) if not name.startswith("_") and not _is_there(name))
+
+
+def _is_there(name: str) -> bool:
+    """Whether a tracer has the method or attribute."""
+    function = methods.SAME_NAME.get(name)
+    if function is None:
+        return hasattr(Tracer, name)
+    return function not in _dispatched() or function in dispatch.FUNCTIONS or function in COMPOSITIONS
+
+
+def _dispatched() -> set[Any]:
+    """The functions that NumPy hands to tracers."""
+    return {f for _, space in NAMESPACES for f in vars(space).values() if _sees_tracers(f)}
+
+
+def _sees_tracers(function: object) -> bool:
+    """Whether NumPy hands calls of a function to tracers."""
+    return isinstance(function, np.ufunc) or type(function).__name__ == "_ArrayFunctionDispatcher"
+
+
+def _ufunc_name(ufunc: np.ufunc) -> str:
+    return f"np.{ufunc.__name__}"
+
+
+def _name(function: Callable[..., Any]) -> str:
+    """The name by which users call a NumPy function."""
+    for prefix, space in NAMESPACES:
+        if getattr(space, function.__name__, None) is function:
+            return f"{prefix}.{function.__name__}"
+    return f"{function.__module__.replace('numpy', 'np', 1)}.{function.__name__}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    """The names in order, each once, as code."""
+    text = " ".join(f"`{name}`" for name in sorted(set(names)))
+    return textwrap.fill(text, 118, break_long_words=False, break_on_hyphens=False) + "\n"
+
+
+if __name__ == "__main__":
+    print(page())
