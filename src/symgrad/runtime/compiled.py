@@ -1,0 +1,212 @@
+"""`Compiled`: a function together with what is asked of it, compiled once a signature."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symgrad.errors import ArgumentError, ShapeError
+from symgrad.ir.types import ArrayType, array_type, type_of
+from symgrad.runtime.call import Call, generated_call
+from symgrad.runtime.late import CHECKS, EXPLAIN, STAGES, late
+from symgrad.runtime.program import Program, input_values
+from symgrad.runtime.request import Request, answer, seed_names
+from symgrad.trace.arguments import Arguments, Signature
+from symgrad.trace.capture import GuardFailed
+from symgrad.trace.promotion import weak_kind
+from symgrad.trace.session import trace_function
+from symgrad.trace.tracer import Tracer
+from symgrad.trace.trees import flatten, unflatten
+from symgrad.trace.wrapping import Wrapping
+
+if TYPE_CHECKING:
+    from symgrad.passes.memory import MemoryReport
+    from symgrad.runtime.check_report import CheckReport
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a function is compiled."""
+
+    target: str  # where it runs
+    static: tuple[int | str, ...] = ()  # arguments that are fixed in the program
+
+
+class Compiled(Wrapping):
+    """A compiled function: call it like the function; its stages can be looked at."""
+
+    def __init__(self, fn: Callable[..., Any], request: Request, options: Options) -> None:
+        functools.update_wrapper(self, fn)
+        self.fn = fn
+        self.request = request
+        self.options = options
+        self._signature = Signature(fn)
+        self._variants: list[Program] = []  # most recently used first
+        self._lock = threading.RLock()
+        self._call: Call = self._slow
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What was asked of the function, for these arguments."""
+        return self._call(*args, **kwargs)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        """The compiled function as a method of an object, which keeps it."""
+        if instance is None:
+            return self
+        kept = getattr(instance, "__dict__", {})
+        key = f"_symgrad_{id(self)}"
+        found = kept.get(key)
+        # A copied object has the entry of the one that it was copied from.
+        if found is None or found.fn.__self__ is not instance:
+            found = Compiled(self.fn.__get__(instance), self.request, self.options)
+            if isinstance(kept, dict):
+                kept[key] = found
+        return found
+
+    def around(self, fn: Callable[..., Any]) -> Compiled:
+        """The same asked of another function."""
+        return Compiled(fn, self.request, self.options)
+
+    def __repr__(self) -> str:
+        return f"<symgrad {self.request.mode.value} of {getattr(self.fn, '__name__', self.fn)}>"
+
+    def __reduce__(self) -> Any:
+        """By name where the name means this very object, else by the function and what is asked of it."""
+        name = getattr(self.fn, "__qualname__", "")
+        holder: Any = sys.modules.get(getattr(self.fn, "__module__", None) or "")
+        for part in name.split("."):
+            holder = getattr(holder, part, None)
+        if holder is self:
+            return name
+        if holder is not self.fn and holder is not None:
+            raise pickle.PicklingError(f"{name} is another object now, and cannot be found again by its name")
+        return Compiled, (self.fn, self.request, self.options)
+
+    # ---- calls that the generated function was not made for ----
+    def _slow(self, *args: Any, **kwargs: Any) -> Any:
+        arguments = self._signature.bind(args, kwargs)
+        program, captured = self._program(arguments, args, kwargs)
+        values = input_values(program.traced, arguments.leaves, captured)
+        found = program.run(values)
+        if not any(isinstance(v, Tracer) for v in values):
+            call = generated_call(program, self.fn, self._slow)
+            self._call = self._slow if call is None else call
+        return unflatten(program.answer.result_tree, found)
+
+    def seeded(self, args: tuple[Any, ...], seeds: Any) -> Any:
+        """What was asked of the function, given the tangents or cotangents that it needs besides."""
+        arguments = self._signature.bind(args, {})
+        program, captured = self._program(arguments, args, {})
+        leaves = flatten(seeds)[0]
+        wanted = program.answer.seeds
+        if len(leaves) != len(wanted):
+            raise ArgumentError(
+                f"{self.request.mode.value}: {len(leaves)} tangents or cotangents for {len(wanted)}",
+                loc=program.traced.defined,
+            )
+        names = seed_names(program.answer, program.traced)
+        fitted = [_seed(*seed, program) for seed in zip(leaves, wanted, names, strict=True)]
+        found = program.run([*input_values(program.traced, arguments.leaves, captured), *fitted])
+        return unflatten(program.answer.result_tree, found)
+
+    def _program(
+        self, arguments: Arguments, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[Program, tuple[Any, ...]]:
+        """The program for these arguments, and what it captures now; traced if there is none yet."""
+        with self._lock:
+            for position, program in enumerate(self._variants):
+                if not program.traced.accepts(arguments.names, arguments.tree, arguments.leaves):
+                    continue
+                try:
+                    captured = program.traced.fetch(self.fn, arguments.leaves)
+                except GuardFailed:
+                    continue
+                self._variants.insert(0, self._variants.pop(position))
+                return program, captured
+            program = self._traced(arguments, args, kwargs)
+            captured = program.traced.fetch(self.fn, arguments.leaves)
+            self._variants.insert(0, program)
+            return program, captured
+
+    def _traced(self, arguments: Arguments, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Program:
+        traced = trace_function(
+            self.fn, args, kwargs, differentiated=self.request.wrt, static=self.options.static
+        )
+        return Program(traced, answer(self.request, traced, arguments), self.options.target)
+
+    def program(self, *args: Any, **kwargs: Any) -> Program:
+        """The program for these arguments (types such as `symgrad.spec("f64[3]")` may stand for arrays).
+
+        Without arguments: that of the last call.
+        """
+        if not args and not kwargs:
+            if not self._variants:
+                raise ArgumentError(
+                    "no program yet", cure="call the function first, or pass arguments like those of a call"
+                )
+            return self._variants[0]
+        arguments = self._signature.bind(args, kwargs)
+        for program in self._variants:
+            if program.traced.accepts(arguments.names, arguments.tree, arguments.leaves):
+                return program
+        return self._traced(arguments, args, kwargs)
+
+    # ---- looking inside ----
+    def ir(self, stage: str = "optimized", *args: Any, locs: bool = False, **kwargs: Any) -> str:
+        """The text of a stage: traced, joint, optimized, fused, scheduled, loops, source, llvm or asm.
+
+        It is that of the program for these arguments (arrays, or types such as `symgrad.spec("f64[3]")`);
+        without arguments, that of the last call. `locs` adds the user's lines to IR.
+        """
+        stages = late(STAGES)
+        return stages.stage_text(self.program(*args, **kwargs), stages.stage_named(stage), locs=locs)
+
+    def source(self, *args: Any, **kwargs: Any) -> str:
+        """The generated module."""
+        return self.ir("source", *args, **kwargs)
+
+    def memory(self, *args: Any, **kwargs: Any) -> MemoryReport:
+        """What a call needs, in bytes: inputs, results, the arena, and the least that any arena could be."""
+        return late(EXPLAIN).memory_report(self.program(*args, **kwargs).scheduled)
+
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """Why the program is as it is: inputs, what is fixed, what each pass did, the kernels, the memory."""
+        return late(EXPLAIN).explanation(self.program(*args, **kwargs))
+
+    def check(self, *args: Any, **kwargs: Any) -> CheckReport:
+        """How far the results for these arguments are from the plain function and its difference quotients.
+
+        Raises GradientCheckError, which names the worst entry and the line that makes it wrong, where they
+        are too far apart.
+        """
+        return self.compared(*args, **kwargs).demand()
+
+    def compared(self, *args: Any, **kwargs: Any) -> CheckReport:
+        """The report of `check`, whatever it says."""
+        arguments = self._signature.bind(args, kwargs)
+        program, captured = self._program(arguments, args, kwargs)
+        values = input_values(program.traced, arguments.leaves, captured)
+        checks = late(CHECKS)
+        return checks.check_program(program, checks.Point(self._signature, arguments, self.fn), values)
+
+
+def _seed(leaf: Any, type: ArrayType, name: str, program: Program) -> Any:
+    """A tangent or cotangent of this type; Python numbers take its dtype."""
+    if isinstance(leaf, Tracer):
+        given = leaf.type if leaf.weak is None else leaf.type.with_dtype(type.dtype)
+    else:
+        given = type_of(leaf) if weak_kind(leaf) is None else array_type(type.dtype)
+    if given != type:
+        raise ShapeError(
+            f"{name} is {given}, and must be {type}",
+            loc=program.traced.defined,
+            why="a tangent has the type of its argument, and a cotangent that of its result",
+        )
+    return leaf if isinstance(leaf, Tracer) else np.asarray(leaf, type.dtype)

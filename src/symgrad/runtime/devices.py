@@ -1,0 +1,77 @@
+"""The processor that programs are compiled for, and the loading of their modules; this loads numba."""
+
+# numba and llvmlite have no types: what comes from them is unknown to the checker.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportAttributeAccessIssue=false
+# pyright: reportUntypedClassDecorator=false, reportOptionalCall=false, reportCallIssue=false
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+import llvmlite
+import numba
+import scipy
+from llvmlite import binding
+from numba import config
+
+_loading = threading.RLock()
+
+
+def cpu() -> str:
+    """The processor, the compiler and its settings that machine code depends on, as one line."""
+    name = config.CPU_NAME or binding.get_host_cpu_name()
+    if config.CPU_FEATURES is not None:
+        features = config.CPU_FEATURES
+    else:
+        features = binding.get_host_cpu_features().flatten()
+    settings = ("OPT", "ENABLE_AVX", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT", "BOUNDSCHECK")
+    chosen = " ".join(f"{setting}={getattr(config, setting)}" for setting in settings)
+    versions = f"numba {numba.__version__} llvmlite {llvmlite.__version__} scipy {scipy.__version__}"
+    return f"{versions} {binding.get_process_triple()} {name} {features} {chosen}"
+
+
+def load_module(path: Path, name: str) -> ModuleType:
+    """The generated module in a file, its functions compiled, or loaded if numba's files lie beside it.
+
+    numba finds a function's surroundings by its module's name: a program keeps its name in every process.
+    """
+    with _loading, _set("CACHE_DIR", ""), _set("CACHE_LOCATOR_CLASSES", ""):
+        return _execute(path, name)
+
+
+def load_plain(path: Path, name: str) -> ModuleType:
+    """The generated module in a file as ordinary Python, slow and open to a debugger."""
+    with _loading, _set("DISABLE_JIT", 1):
+        return _execute(path, name)
+
+
+@contextmanager
+def _set(setting: str, value: object) -> Generator[None]:
+    before = getattr(config, setting)
+    setattr(config, setting, value)
+    try:
+        yield
+    finally:
+        setattr(config, setting, before)
+
+
+def _execute(path: Path, name: str) -> ModuleType:
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    before = sys.modules.get(name)
+    sys.modules[name] = module
+    try:
+        # Not through the import system: it would write, and later trust, bytecode that no manifest covers.
+        exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), module.__dict__)
+    except BaseException:
+        if before is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = before
+        raise
+    return module

@@ -1,0 +1,105 @@
+"""Executables: a compiled program as one function over buffers, whatever compiled it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+
+from symgrad.errors import InternalError
+from symgrad.ir import dims
+from symgrad.ir.core import Function
+from symgrad.ir.interpreter import run_block
+from symgrad.ir.types import ArrayType
+from symgrad.runtime.arena import ArenaPool
+
+# (params..., arrays for the results of rank > 0..., the arena if it has bytes) -> results of rank 0, in
+# order: None, the only one, or a tuple. Raises TypeError or ValueError where an argument is not of the
+# param's type, IndexError where the program reads at a position that is not there.
+Entry: TypeAlias = Callable[..., Any]
+
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+
+@dataclass(frozen=True)
+class Executable:
+    """A program that can be called."""
+
+    entry: Entry
+    params: tuple[ArrayType, ...]  # rank 0: passed as a Python or NumPy number
+    results: tuple[ArrayType, ...]
+    arena_bytes: int  # what a call needs beyond its results, 0 if the entry takes no arena
+
+    @cached_property
+    def pool(self) -> ArenaPool:
+        """The arenas of calls that are over."""
+        return ArenaPool(self.arena_bytes)
+
+    def run(self, values: Sequence[object]) -> tuple[Any, ...]:
+        """All results, in order, on values of the right types in any layout; rank 0 as NumPy scalars."""
+        arguments = [prepared(v, t) for v, t in zip(values, self.params, strict=True)]
+        arrays = [np.empty(shape_of(t), t.dtype) for t in self.results if t.rank > 0]
+        if self.arena_bytes > 0:
+            with self.pool.lent() as arena:
+                scalars = self.entry(*arguments, *arrays, arena)
+        else:
+            scalars = self.entry(*arguments, *arrays)
+        numbers = iter(as_tuple(scalars, sum(t.rank == 0 for t in self.results)))
+        filled = iter(arrays)
+        return tuple(next(filled) if t.rank > 0 else t.dtype.type(next(numbers)) for t in self.results)
+
+
+def shape_of(type: ArrayType) -> tuple[int, ...]:
+    """The shape of a type as NumPy has it."""
+    return tuple(map(dims.known, type.shape))
+
+
+def prepared(value: object, type: ArrayType) -> Any:
+    """A value as an entry takes it: a number, or a C-contiguous array of native byte order."""
+    array = np.asarray(value)
+    if array.dtype.newbyteorder("=") != type.dtype or array.shape != shape_of(type):
+        raise InternalError(f"{array.dtype}{list(array.shape)} was passed for {type}")
+    return array.item() if type.rank == 0 else np.ascontiguousarray(array, dtype=type.dtype)
+
+
+def as_tuple(scalars: Any, count: int) -> tuple[Any, ...]:
+    """What an entry returned, as a tuple of so many numbers."""
+    if count == 0:
+        return ()
+    return (scalars,) if count == 1 else scalars
+
+
+def interpreted(function: Function) -> Executable:
+    """The function run by the interpreter, op by op: slow, without compilation, and the reference."""
+    params = tuple(p.type for p in function.body.params)
+    results = tuple(r.type for r in function.body.results)
+
+    def entry(*arguments: Any) -> Any:
+        values = tuple(map(_strict, arguments[: len(params)], params))
+        with np.errstate(all="ignore"):
+            found = run_block(function.body, values)
+        filled = iter(arguments[len(params) :])
+        for y in found:
+            if y.ndim > 0:
+                next(filled)[...] = y
+        numbers = tuple(y.item() for y in found if y.ndim == 0)
+        return numbers[0] if len(numbers) == 1 else numbers
+
+    return Executable(entry, params, results, 0)
+
+
+def _strict(value: Any, type: ArrayType) -> Array:
+    if type.rank == 0:
+        return np.asarray(value, type.dtype)
+    if not isinstance(value, np.ndarray):
+        raise TypeError("not an array")
+    array = cast(Array, value)
+    if array.dtype != type.dtype:
+        raise TypeError(f"not an array of {type.dtype}")
+    if array.shape != shape_of(type):
+        raise ValueError(f"not of shape {shape_of(type)}")
+    return array

@@ -1,0 +1,129 @@
+"""Why a program is as it is: what is fixed in it, what each pass did, what was fused, how much memory."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterator
+
+from symgrad.errors import Loc
+from symgrad.ir import dims
+from symgrad.passes.fusion_report import KernelReport, fusion_report
+from symgrad.passes.memory import MemoryReport, memory_report
+from symgrad.runtime.program import Program
+from symgrad.runtime.tables import Json, bytes_text, loc_record, pairs, table
+from symgrad.trace.session import ArgumentLeaf, Captured, Literal
+
+
+def explanation(program: Program) -> str:
+    """A report for people, section by section."""
+    scheduled = program.scheduled
+    sections = [
+        ("runs on", [_runs_on(program)]),
+        ("inputs", [f"{type} {what}" for type, _, what in _inputs(program)]),
+        ("fixed in the program", list(program.traced.notes) or ["nothing"]),
+        ("passes", list(_passes(program))),
+        ("kernels", [row for report in fusion_report(program.fused) for row in str(report).splitlines()]),
+        ("memory", memory_text(memory_report(scheduled)).splitlines()),
+    ]
+    return "\n".join(row for title, rows in sections for row in (f"{title}:", *(f"  {row}" for row in rows)))
+
+
+def _runs_on(program: Program) -> str:
+    if program.runs_on == program.target:
+        return program.target
+    return f"{program.runs_on}: {len(program.traced.function.body.ops)} ops would take minutes to compile"
+
+
+def explanation_record(program: Program) -> Json:
+    """The same as JSON."""
+    scheduled = program.scheduled
+    return {
+        "runs on": program.runs_on,
+        "inputs": [{"type": type, "kind": kind, "what": what} for type, kind, what in _inputs(program)],
+        "fixed": list(program.traced.notes),
+        "passes": [
+            {"name": step.name, "seconds": step.seconds, "before": step.ops_before, "after": step.ops_after}
+            for step in program.compilation.runner.steps
+        ],
+        "kernels": [_kernel_record(report) for report in fusion_report(program.fused)],
+        "memory": memory_record(memory_report(scheduled)),
+    }
+
+
+def _inputs(program: Program) -> Iterator[tuple[str, str, str]]:
+    """The type of each param, the kind of its source, and what it is."""
+    params = program.traced.function.body.params
+    for param, item in zip(params, program.traced.inputs, strict=True):
+        match item:
+            case ArgumentLeaf(path=path):
+                yield str(param.type), "argument", f"argument {path}"
+            case Captured(path=path):
+                yield str(param.type), "captured", f"captured {path}, read at each call"
+            case Literal():
+                yield str(param.type), "literal", "made while tracing, kept beside the program"
+
+
+def _passes(program: Program) -> Iterator[str]:
+    for step in program.compilation.runner.steps:
+        yield f"{step.name:<10} {step.ops_before:>5} -> {step.ops_after:<5} ops  {1e3 * step.seconds:8.2f} ms"
+
+
+def _kernel_record(report: KernelReport) -> Json:
+    return {
+        "number": report.number,
+        "space": [dims.format_dim(size) for size in report.space],
+        "ops": report.ops,
+        "lines": list(report.lines),
+        "boundaries": [
+            {"type": str(b.value.type), "after": b.maker, "reason": b.reason} for b in report.boundaries
+        ],
+    }
+
+
+# ---- memory ------------------------------------------------------------------------------------------------
+def memory_text(report: MemoryReport) -> str:
+    """What a call needs, and what lies in the arena where it needs most."""
+    rows = [
+        ("inputs", bytes_text(report.inputs)),
+        ("results", bytes_text(report.results)),
+        ("arena", bytes_text(report.arena)),
+        ("lower bound", f"{bytes_text(report.lower_bound)}: what is alive at once at the peak"),
+    ]
+    if report.peak_op is None:
+        return pairs(rows)
+    peak = report.peak_op
+    where = "" if peak.loc is None else f" at {peak.loc}"
+    living = [
+        (f"{resident.nbytes:,}", str(resident.value.type), _where(resident.loc)) for resident in report.peak
+    ]
+    return "\n".join(
+        [
+            pairs(rows),
+            f"in the arena at the peak, which is a {peak.opdef.name}{where}:",
+            *(f"  {row}" for row in table(("bytes", "type", "made at"), living, right=(0,)).splitlines()),
+        ]
+    )
+
+
+def memory_record(report: MemoryReport) -> Json:
+    """The same as JSON."""
+    peak = report.peak_op
+    return {
+        "inputs": report.inputs,
+        "results": report.results,
+        "arena": report.arena,
+        "lower_bound": report.lower_bound,
+        "peak": None if peak is None else {"op": peak.opdef.name, "line": loc_record(peak.loc)},
+        "alive_at_peak": [
+            {"bytes": resident.nbytes, "type": str(resident.value.type), "line": loc_record(resident.loc)}
+            for resident in report.peak
+        ],
+    }
+
+
+def _where(loc: Loc | None) -> str:
+    """A place in the source with its text."""
+    if loc is None:
+        return "-"
+    text = linecache.getline(loc.file, loc.line).strip()
+    return f"{loc}  {text}".rstrip()

@@ -1,0 +1,85 @@
+"""The stages of a program as text."""
+
+from __future__ import annotations
+
+import tempfile
+from enum import Enum
+from pathlib import Path
+from typing import assert_never
+
+from symgrad.codegen.loops_text import format_module
+from symgrad.errors import ArgumentError
+from symgrad.ir.core import Function
+from symgrad.ir.printer import format_function
+from symgrad.runtime.late import DEVICES, late
+from symgrad.runtime.program import Program
+
+
+class Stage(Enum):
+    """What of a program can be looked at, in the order in which it comes to be."""
+
+    TRACED = "traced"
+    JOINT = "joint"
+    OPTIMIZED = "optimized"
+    FUSED = "fused"
+    SCHEDULED = "scheduled"
+    LOOPS = "loops"
+    SOURCE = "source"
+    LLVM = "llvm"
+    ASM = "asm"
+
+
+def stage_named(name: str) -> Stage:
+    """The stage of this name."""
+    for stage in Stage:
+        if stage.value == name:
+            return stage
+    raise ArgumentError(f"no stage {name!r}", cure="stages: " + ", ".join(stage.value for stage in Stage))
+
+
+def stage_text(program: Program, stage: Stage, *, locs: bool = False) -> str:
+    """The text of a program at a stage; `locs` adds the user's lines where the stage is IR."""
+    function = stage_function(program, stage)
+    if function is not None:
+        return format_function(function, locs=locs)
+    match stage:
+        case Stage.LOOPS:
+            return format_module(program.loops)
+        case Stage.SOURCE:
+            return program.module.text
+        case Stage.LLVM | Stage.ASM:
+            return _machine_text(program.module.text, stage)
+        case Stage.TRACED | Stage.JOINT | Stage.OPTIMIZED | Stage.FUSED | Stage.SCHEDULED:
+            raise AssertionError(stage)
+        case _:
+            assert_never(stage)
+
+
+def stage_function(program: Program, stage: Stage) -> Function | None:
+    """The program at a stage, while it is array IR."""
+    match stage:
+        case Stage.TRACED:
+            return program.traced.function
+        case Stage.JOINT:
+            return program.joint
+        case Stage.OPTIMIZED:
+            return program.optimized
+        case Stage.FUSED:
+            return program.fused
+        case Stage.SCHEDULED:
+            return program.scheduled
+        case Stage.LOOPS | Stage.SOURCE | Stage.LLVM | Stage.ASM:
+            return None
+        case _:
+            assert_never(stage)
+
+
+def _machine_text(source: str, stage: Stage) -> str:
+    """LLVM IR or assembly of a module; compiled for this, for what comes from a cache has no text."""
+    devices = late(DEVICES)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "program.py"
+        path.write_text(source, encoding="utf-8")
+        module = devices.load_module(path, "symgrad_inspected")
+        texts = module.run.inspect_llvm() if stage is Stage.LLVM else module.run.inspect_asm()
+        return "\n".join(texts.values())
