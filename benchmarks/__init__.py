@@ -1,0 +1,1 @@
+"""Measurements: workloads, hand-written references, and the timing that compares them in one run."""
