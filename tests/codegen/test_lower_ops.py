@@ -1,0 +1,97 @@
+"""Every op of the table, in a kernel, gives what the interpreter gives: as Python, and compiled."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from running import agree, alone, arguments, compiled, generated, plain
+from symgrad.codegen.scalar_source import LIBRARY, library_names
+from symgrad.ir.builder import Builder
+from symgrad.ir.core import Function, Value
+from symgrad.ir.opdef import Example, OpDef, Scalar
+from symgrad.ir.ops import FAMILIES, OPS, kernel
+from symgrad.ir.types import F32, F64, ArrayType
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        yield
+
+
+def single(example: Example) -> Example:
+    """The example in float32."""
+
+    def narrow(t: ArrayType) -> ArrayType:
+        return t.with_dtype(F32) if t.dtype == F64 else t
+
+    stated = None if example.type is None else narrow(example.type)
+    return replace(example, operands=tuple(map(narrow, example.operands)), type=stated)
+
+
+def cases(ops: tuple[OpDef, ...]) -> list[tuple[OpDef, Example]]:
+    """Each op with its examples, in float64 and float32."""
+    found: list[tuple[OpDef, Example]] = []
+    for op in ops:
+        for example in op.examples:
+            found += [(op, e) for e in dict.fromkeys((example, single(example)))]
+    return found
+
+
+ALL = cases(tuple(OPS.values()))
+NAMES = [f"{op.name}-{k}" for k, (op, _) in enumerate(ALL)]
+
+
+def test_every_name_of_every_source_is_in_the_library() -> None:
+    for op in OPS.values():
+        if isinstance(op.lowering, Scalar):
+            assert library_names(op.lowering.source) <= set(LIBRARY), op.name
+
+
+@pytest.mark.parametrize(("op", "example"), ALL, ids=NAMES)
+def test_as_python(op: OpDef, example: Example) -> None:
+    function = alone(op, example)
+    agree(function, plain(generated(function)), arguments(example))
+
+
+BATCH = 12  # ops compiled together: more arguments would take longer than they save
+
+
+def together(batch: list[tuple[OpDef, Example]]) -> Function:
+    """One program of many ops, in one kernel."""
+    inner = Builder()
+    own: list[Value] = []
+    found: list[Value] = []
+    for op, example in batch:
+        operands = [Value(t, "x") for t in example.operands]
+        own += operands
+        found.append(inner.emit(op, operands, dict(example.attrs), example.type))
+    outer = Builder()
+    params = [Value(v.type, "x") for v in own]
+    return Function(
+        "sample", outer.block(params, outer.emit_regions(kernel, params, [inner.block(own, found)]))
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", [name for name in FAMILIES if FAMILIES[name][0] is not kernel])
+def test_compiled(family: str, tmp_path: Path) -> None:
+    every = cases(FAMILIES[family])
+    for first in range(0, len(every), BATCH):
+        batch = every[first : first + BATCH]
+        args = [a for k, (_, example) in enumerate(batch) for a in arguments(example, seed=k)]
+        function = together(batch)
+        agree(function, compiled(generated(function), tmp_path), args)
+
+
+def test_float16_is_refused_by_name() -> None:
+    half = ArrayType(np.dtype(np.float16), (3,))
+    with pytest.raises(NotImplementedError, match="float16"):
+        generated(alone(OPS["add"], Example((half, half))))

@@ -1,0 +1,195 @@
+"""The verifier of the loop IR: every program it should refuse, and what it says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from running import Kernel as Program
+from symgrad.codegen import loops, numba_blas, numba_support
+from symgrad.codegen.affine import Affine, named
+from symgrad.codegen.expressions import (
+    Apply,
+    Literal,
+    Load,
+    Multiple,
+    Name,
+    Total,
+    Within,
+)
+from symgrad.codegen.loops import (
+    SUM_BLOCK,
+    Accumulate,
+    Accumulator,
+    ArenaView,
+    Arm,
+    Branch,
+    Buffer,
+    CallBlas,
+    CallKernel,
+    Case,
+    Check,
+    Combine,
+    For,
+    Kernel,
+    Let,
+    LetIndex,
+    Observe,
+    OpenBlock,
+    Refusal,
+    Role,
+    Statement,
+    Store,
+)
+from symgrad.codegen.loops_text import format_module
+from symgrad.codegen.loops_verifier import verify_kernel, verify_module
+from symgrad.codegen.target import TARGETS
+from symgrad.errors import InternalError
+from symgrad.ir.opdef import Reduction
+from symgrad.ir.ops import OPS
+from symgrad.ir.types import BOOL, F32, F64, I64, array_type
+
+I, J = named("i"), named("j")
+V, ONE = Name("v", F64), Literal(1.0, F64)
+BLOCKED = Accumulator("t", Reduction.SUM, F64, True)
+LOAD = Let("v", Load("x", I, F64))
+
+
+def loop(*body: Statement, start: int = 0, stop: int = 10, step: int = 1, limit: int | None = None) -> For:
+    return For("i", Affine(start), Affine(stop), step, limit, tuple(body))
+
+
+def kernel(*body: Statement) -> Kernel:
+    buffers = (
+        Buffer("x", F64, 10, Role.READ),
+        Buffer("y", F64, 10, Role.WRITE),
+        Buffer("n", I64, 10, Role.READ),
+    )
+    return Kernel("k", buffers, (), (Refusal("no", None),), body, True, ())
+
+
+GOOD: list[tuple[Statement, ...]] = [
+    (loop(LOAD, Store("y", I, V)),),
+    (loop(Store("y", I * -1 + 9, ONE)),),
+    (loop(Store("y", I + 4, ONE), stop=20, limit=6),),
+    (loop(LetIndex("q", I, 2), Store("y", named("q") * 2, ONE), stop=10),),
+    (loop(LetIndex("q", I, 1, 10), Store("y", named("q"), ONE), stop=30),),
+    (loop(Let("w", Load("n", I, I64)), Check("at", Name("w", I64), 10, 0), Store("y", named("at"), ONE)),),
+    (loop(Store("y", I, ONE)), loop(Combine("y", I, Reduction.SUM, ONE))),
+    (Check("at", Literal(3, I64), 0, 0), Store("y", named("at") + 99, ONE)),  # never reached
+    (
+        loop(
+            Branch(
+                "w",
+                F64,
+                (Case((Within(I + -3, 0, 10),), Arm((Let("v", Load("x", I + -3, F64)),), V)),),
+                Arm((), ONE),
+            ),
+            Store("y", I + -5, Name("w", F64)),
+            start=5,
+            stop=15,
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize("body", GOOD)
+def test_what_is_well_formed(body: tuple[Statement, ...]) -> None:
+    verify_kernel(kernel(*body))
+
+
+BAD: list[tuple[str, tuple[Statement, ...]]] = [
+    (r"x\[i\] reaches 0 to 10 of 10", (loop(LOAD, stop=11),)),
+    (r"x\[i\] reaches -1 to 9 of 10", (loop(LOAD, start=-1),)),
+    (r"reaches 2 to 11 of 10", (loop(Store("y", I + 2, ONE)),)),
+    ("reaches", (loop(LetIndex("q", I, 2), Store("y", named("q") * 3, ONE)),)),
+    ("reaches", (Check("at", Literal(3, I64), 11, 0), Store("y", named("at"), ONE))),
+    (
+        "reaches",
+        (
+            loop(
+                Branch(
+                    "w", F64, (Case((Multiple(I, 2),), Arm((Let("v", Load("x", I, F64)),), V)),), Arm((), ONE)
+                ),
+                stop=11,
+            ),
+        ),
+    ),
+    ("index j is not defined", (loop(Store("y", J, ONE)),)),
+    ("index i is not defined", (loop(), Store("y", I, ONE))),
+    ("v is not a float64 defined above", (Store("y", Affine(), V),)),
+    ("v is not a float64 defined above", (loop(LOAD), Store("y", Affine(), V))),
+    ("v is not a float64 defined above", (Let("v", Literal(1.0, F32)), Store("y", Affine(), V))),
+    ("defined twice", (Let("v", ONE), Let("v", ONE))),
+    ("i is in use", (loop(loop()),)),
+    ("x is only read", (Store("x", Affine(), ONE),)),
+    ("y is read before it is written", (Let("v", Load("y", Affine(), F64)),)),
+    ("y is read before it is written", (Combine("y", Affine(), Reduction.SUM, ONE),)),
+    ("y holds float64", (Store("y", Affine(), Literal(1.0, F32)),)),
+    ("no buffer z", (Store("z", Affine(), ONE),)),
+    ("not float32", (Let("v", Load("x", Affine(), F32)),)),
+    ("operand types differ", (Let("v", Apply(OPS["add"], (ONE, Literal(1, I64)), F64)),)),
+    ("is bool, not float64", (Let("v", Apply(OPS["lt"], (ONE, ONE), F64)),)),
+    ("an arm does not give", (Branch("v", F64, (), Arm((), Literal(True, BOOL))),)),
+    ("needs an i64", (Check("at", ONE, 10, 0),)),
+    ("needs an i64 and a refusal", (Check("at", Literal(1, I64), 10, 1),)),
+    ("not declared so", (Accumulate("t", ONE, None),)),
+    ("the accumulator is float32", (Accumulator("t", Reduction.SUM, F32, False), Accumulate("t", ONE, None))),
+    ("outside a block", (Accumulator("t", Reduction.SUM, F64, True), Accumulate("t", ONE, None))),
+    ("no finished blocked sum", (BLOCKED, OpenBlock("t"), Let("v", Total("t", F64)))),
+    ("not declared so", (Accumulator("t", Reduction.SUM, F64, False), Observe("t", ONE, Affine()))),
+    ("the step of a loop", (loop(step=0),)),
+]
+
+
+@pytest.mark.parametrize(("message", "body"), BAD)
+def test_what_is_refused(message: str, body: tuple[Statement, ...]) -> None:
+    with pytest.raises(InternalError, match=message):
+        verify_kernel(kernel(*body))
+
+
+def program():
+    k = Program(array_type("f64", 4, 3), array_type("f64", 3, 5), array_type("f64", 6))
+    x, y, z = k.params
+    made = k.function(k(OPS["exp"], z), k(OPS["sum"], x, axes=(0, 1)), k(OPS["neg"], y))
+    return TARGETS["numba_cpu"].lower(made)
+
+
+def test_steps_are_checked() -> None:
+    module = program()
+    verify_module(module)
+    call = module.steps[-1]
+    assert isinstance(call, CallKernel)
+    blas = CallBlas(1, 4, 5, 3, False, False, "x", "y", "out_0", None)
+    for message, steps in {
+        "takes": [CallKernel(call.kernel, call.buffers[:-1])],
+        "is not a buffer": [CallKernel(call.kernel, call.buffers[::-1])],
+        "defined twice": [*module.steps, module.steps[0]],
+        "does not lie in the arena": [ArenaView("b", 8, 1, F64)],
+        "is not a buffer of 20": [blas],
+        "is an argument and is written": [replace(blas, m=1, n=6, k=1, a="out_1", b="z", result="z")],
+    }.items():
+        with pytest.raises(InternalError, match=message):
+            verify_module(
+                replace(module, steps=(module.steps[0], *steps) if len(steps) == 1 else tuple(steps))
+            )
+
+
+def test_the_text_shows_the_whole_program() -> None:
+    text = format_module(program())
+    for part in (
+        "program @sample(x: f64[4,3]",
+        "kernel @kernel_0(read ",
+        "for i in 0..6",
+        " = exp v",
+        "sum",
+        "call @kernel_0(",
+    ):
+        assert part in text
+
+
+def test_constants_that_numba_has_too_are_the_same() -> None:
+    assert SUM_BLOCK == numba_support.SUM_BLOCK
+    assert loops.STACK_LIMIT == numba_support.STACK_LIMIT
+    assert loops.MAX_BLAS_SIZE == numba_blas.MAX_SIZE

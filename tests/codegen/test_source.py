@@ -1,0 +1,169 @@
+"""The generated module: its text, what it accepts and refuses, and what becomes of its loops."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from golden_files import Golden
+from running import Kernel, agree, alone, compiled, generated, plain
+from sample_losses import network, rosenbrock
+from symgrad.codegen.loops import STACK_LIMIT
+from symgrad.codegen.loops_text import format_module
+from symgrad.codegen.target import TARGETS
+from symgrad.ir.core import Function
+from symgrad.ir.opdef import Example
+from symgrad.ir.ops import OPS
+from symgrad.ir.types import ArrayType, array_type
+from symgrad.passes import optimize, schedule
+from symgrad.passes.autodiff import gradient
+from symgrad.trace.session import trace_function
+
+X = array_type("f64", 10)
+NETWORK = (
+    array_type("f64", 64, 32), array_type("f64", 32), array_type("f64", 32, 10), array_type("f64", 10),
+    array_type("f64", 300, 64), array_type("i64", 300),
+)  # fmt: skip
+
+
+def joint(fn: Callable[..., Any], types: tuple[ArrayType, ...], *wrt: int) -> tuple[Function, Function]:
+    """Value and gradient of a loss as traced, and scheduled."""
+    made = gradient(trace_function(fn, types, differentiated=wrt).function, wrt)
+    return made, schedule(optimize(made))
+
+
+def numbers(types: tuple[ArrayType, ...], high: int = 10) -> list[Any]:
+    rng = np.random.default_rng(0)
+    return [
+        rng.uniform(-1, 1, t.shape) if t.is_real else rng.integers(0, high, t.shape).astype(t.dtype)
+        for t in types
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "fn", "types", "wrt"),
+    [("rosenbrock", rosenbrock, (X,), (0,)), ("network", network, NETWORK, (0, 1, 2, 3))],
+)
+def test_the_whole_text(
+    name: str, fn: Callable[..., Any], types: tuple[ArrayType, ...], wrt: tuple[int, ...], golden: Golden
+) -> None:
+    made, scheduled = joint(fn, types, *wrt)
+    source = generated(scheduled)
+    golden(f"source/{name}.py.txt", source.text)
+    golden(f"source/{name}.loops", format_module(TARGETS["numba_cpu"].lower(scheduled)))
+    args = [a[:, :] if a.ndim == 2 else a for a in numbers(types)]
+    agree(made, plain(source), args, rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_the_network_compiled(tmp_path: Path) -> None:
+    made, scheduled = joint(network, NETWORK, 0, 1, 2, 3)
+    agree(made, compiled(generated(scheduled), tmp_path), numbers(NETWORK), rtol=1e-12)
+
+
+def test_the_text_is_the_same_every_time() -> None:
+    first, second = (generated(joint(rosenbrock, (X,), 0)[1]).text for _ in range(2))
+    assert first == second
+
+
+def exp_of(t: ArrayType) -> Function:
+    k = Kernel(t)
+    return k.function(k(OPS["exp"], k.params[0]))
+
+
+def test_names_of_the_user_never_hide_ours() -> None:
+    t = array_type("f64", 3)
+    k = Kernel(t, t, t, t, names=["np", "for", "exp", "i"])
+    total = k(OPS["exp"], k.params[0])
+    for param in k.params[1:]:
+        total = k(OPS["add"], total, param)
+    function = k.function(total, k(OPS["sum"], total, axes=(0,)))
+    source = generated(function)
+    ast.parse(source.text)
+    agree(function, plain(source), numbers((t, t, t, t)))
+
+
+def test_a_small_arena_is_on_the_stack_and_a_large_one_is_lent() -> None:
+    for size, lent in ((8, False), (STACK_LIMIT, True)):
+        k = Kernel(array_type("f64", size))
+        value = k.params[0]
+        for name in ("exp", "neg", "tanh"):
+            value = k(OPS[name], value)
+        source = generated(Function("chain", k.builder.block(k.params, (value,))))
+        assert ("pool" in source.text) == lent
+        assert source.arena_bytes >= 8 * size
+
+
+@pytest.mark.slow
+def test_what_the_entry_refuses(tmp_path: Path) -> None:
+    call = compiled(generated(exp_of(array_type("f64", 3, 4))), tmp_path)
+    x = np.ones((3, 4))
+    read_only = x.copy()
+    read_only.flags.writeable = False
+    np.testing.assert_allclose(call(read_only)[0], np.e)
+    with pytest.raises(ValueError, match=re.escape("x is not f64[3,4]")):
+        call(np.ones((4, 3)))
+    for other in (x.T.copy().T, np.ones((6, 4))[::2], x.astype(np.float32), np.ones(12), [1.0]):
+        with pytest.raises(TypeError):
+            call(other)
+
+
+@pytest.mark.slow
+def test_results_are_fresh_and_calls_in_threads_are_apart(tmp_path: Path) -> None:
+    t = array_type("f64", STACK_LIMIT)
+    k = Kernel(t)
+    value = k.params[0]
+    for name in ("exp", "neg", "tanh", "neg"):
+        value = k(OPS[name], value)
+    call = compiled(generated(Function("chain", k.builder.block(k.params, (value,)))), tmp_path)
+    wrong: list[int] = []
+
+    def work(seed: int) -> None:
+        x = np.random.default_rng(seed).uniform(-1, 1, t.shape)
+        for _ in range(20):
+            if np.max(np.abs(call(x)[0] - np.tanh(np.exp(x)))) > 1e-15:
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@pytest.mark.slow
+def test_an_index_out_of_range_stops_compiled_code(tmp_path: Path) -> None:
+    example = Example((array_type("f64", 5), array_type("i64", 3)), (("axes", (0,)),))
+    call = compiled(generated(alone(OPS["gather"], example)), tmp_path)
+    x = np.arange(5.0)
+    np.testing.assert_array_equal(call(x, np.array([4, -5, -1]))[0], [4.0, 0.0, 4.0])
+    for bad in (5, -6, 2**62, -(2**63)):
+        with pytest.raises(IndexError, match="axis 0 with size 5"):
+            call(x, np.array([0, bad, 0]))
+
+
+@pytest.mark.slow
+def test_loops_are_vectorised(tmp_path: Path) -> None:
+    """Maps, sums, and sums of columns in one kernel, with a function of our own in the middle."""
+    t = array_type("f64", 1000, 64)
+    k = Kernel(t, t, array_type("f64", 64))
+    x, y, z = k.params
+    row = k(OPS["broadcast"], z, type=t, axes=(0,))
+    value = k(OPS["mul"], k(OPS["tanh"], k(OPS["add"], x, row)), y)
+    function = k.function(value, k(OPS["sum"], value, axes=(0,)), k(OPS["sum"], value, axes=(0, 1)))
+    call = compiled(generated(function), tmp_path)
+    agree(function, call, numbers(tuple(p.type for p in k.params)), rtol=1e-12)
+    kernel = vars(sys.modules[call.__module__])["kernel_0"]
+    (text,) = kernel.inspect_llvm().values()
+    assert len(re.findall(r"fmul <\d+ x double>", text)) > 2
+    assert len(re.findall(r"fadd reassoc nsz contract <\d+ x double>", text)) > 0
+    assert "fmul double" not in text

@@ -1,0 +1,236 @@
+"""Every function of `VMATH` against mpmath and NumPy: compiled, and run operation by operation on arrays."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from llvmlite import binding as llvm
+from llvmlite import ir
+from mpmath import mp
+from numba.core.dispatcher import Dispatcher
+
+from symgrad.codegen import numba_vmath
+from symgrad.codegen.vmath import VMATH, VectorFunction
+from symgrad.codegen.vmath_arith import Real
+from vmath_reference import (
+    DTYPES,
+    FORMATS,
+    Array,
+    ArrayArith,
+    numpy_function,
+    operands_for,
+    special_values,
+    worst,
+)
+
+
+def looped(function: VectorFunction, fastmath: bool | set[str] = False) -> Dispatcher:
+    """A compiled loop over arrays."""
+    scalar = getattr(numba_vmath, function.name)
+
+    def unary(x: Array) -> Array:
+        result = np.empty_like(x)
+        for i in range(x.size):
+            result[i] = scalar(x[i])
+        return result
+
+    def binary(x: Array, y: Array) -> Array:
+        result = np.empty_like(x)
+        for i in range(x.size):
+            result[i] = scalar(x[i], y[i])
+        return result
+
+    return numba.njit(error_model="numpy", fastmath=fastmath)(unary if function.arity == 1 else binary)
+
+
+LOOPS = {name: looped(function) for name, function in VMATH.items()}
+each_function = pytest.mark.parametrize("name", VMATH)
+each_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=lambda d: np.dtype(d).name)
+
+
+@each_dtype
+@each_function
+def test_error_is_within_the_bound(name: str, dtype: type[np.floating]) -> None:
+    operands = operands_for(name, dtype, 500, seed=1)
+    got = LOOPS[name](*operands)
+    assert got.dtype == dtype
+    error, where = worst(VMATH[name], operands, got, FORMATS[dtype])
+    assert error <= VMATH[name].ulp, f"{name}{where}: {error} ulp"
+
+
+@pytest.mark.slow
+@each_dtype
+@each_function
+def test_error_is_within_the_bound_densely(name: str, dtype: type[np.floating]) -> None:
+    operands = operands_for(name, dtype, 3000, seed=2)
+    error, where = worst(VMATH[name], operands, LOOPS[name](*operands), FORMATS[dtype])
+    assert error <= VMATH[name].ulp, f"{name}{where}: {error} ulp"
+
+
+@each_dtype
+@each_function
+def test_special_values_are_numpys(name: str, dtype: type[np.floating]) -> None:
+    values = special_values(dtype)
+    operands = (values,) if VMATH[name].arity == 1 else tuple(a.ravel() for a in np.meshgrid(values, values))
+    with np.errstate(all="ignore"):
+        expected = numpy_function(name)(*operands)
+    got = LOOPS[name](*operands)
+    info = np.finfo(dtype)
+    np.testing.assert_allclose(
+        got, expected, rtol=4 * float(info.eps), atol=4 * float(info.smallest_subnormal)
+    )
+    numbers = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(got[numbers]), np.signbit(expected[numbers]))
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+@each_dtype
+def test_arguments_next_to_multiples_of_half_pi(name: str, dtype: type[np.floating]) -> None:
+    """Next to k pi/2 almost nothing is left after reduction; at 6381956970095103 * 2**797 the least."""
+    rng = np.random.default_rng(3)
+    reach = 2**30 if dtype is np.float64 else 2**15
+    k = np.concatenate([np.arange(-300, 300), rng.integers(-reach, reach, 300)])
+    with mp.workprec(200):
+        near = np.array([float(int(i) * mp.pi / 2) for i in k])
+    worst_case = (
+        [6381956970095103.0 * 2.0**797, 1e22, 1e300] if dtype is np.float64 else [16367173 * 2.0**72, 1e22]
+    )
+    operands = (np.concatenate([near, worst_case]).astype(dtype),)
+    with mp.workprec(2000):
+        error, where = worst(VMATH[name], operands, LOOPS[name](*operands), FORMATS[dtype])
+    assert error <= VMATH[name].ulp, f"{name}{where}: {error} ulp"
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "tanh", "sigmoid"])
+@each_dtype
+def test_results_are_monotone(name: str, dtype: type[np.floating]) -> None:
+    values = np.sort(
+        np.random.default_rng(4).uniform(1e-3 if name == "log" else -30, 30, 200_000).astype(dtype)
+    )
+    assert (np.diff(LOOPS[name](values)) >= 0).all()
+
+
+@each_dtype
+@each_function
+def test_compiled_code_does_what_the_text_says(name: str, dtype: type[np.floating]) -> None:
+    """Operation by operation on arrays, the results are the same to the last bit."""
+    form = FORMATS[dtype]
+    operands = tuple(o[:300] for o in operands_for(name, dtype, 300, seed=5))
+    arith = ArrayArith(form)
+    with np.errstate(all="ignore"):
+        expected = VMATH[name].body(*(Real(arith, o) for o in operands)).value
+    np.testing.assert_array_equal(LOOPS[name](*operands), expected)
+
+
+@each_function
+def test_fast_math_of_the_caller_changes_nothing(name: str) -> None:
+    """A kernel may let its own operations be reordered; the compensated sums in here must not be."""
+    loop = looped(VMATH[name], fastmath={"reassoc", "contract", "nsz", "arcp", "afn"})
+    operands = operands_for(name, np.float64, 500, seed=6)
+    np.testing.assert_array_equal(loop(*operands), LOOPS[name](*operands))
+
+
+@pytest.mark.skipif(not llvm.get_host_cpu_features().get("fma"), reason="reads the assembly of x86 with FMA")
+@each_dtype
+@each_function
+def test_loops_become_vector_code(name: str, dtype: type[np.floating]) -> None:
+    LOOPS[name](*operands_for(name, dtype, 10, seed=7))
+    width = "d" if dtype is np.float64 else "s"
+    texts = [t for s, t in LOOPS[name].inspect_asm().items() if np.dtype(dtype).name in str(s)]
+    assert re.search(rf"\bv?mulp{width}\b", texts[0])
+
+
+def test_functions_of_one_module_keep_apart() -> None:
+    module = ir.Module()
+    for name in ("sin", "cos", "tan", "exp"):
+        for form in FORMATS.values():
+            numba_vmath.define(module, VMATH[name], form)
+    parsed = llvm.parse_assembly(str(module))
+    parsed.verify()
+    defined = {f.name for f in parsed.functions if not f.is_declaration}
+    assert {
+        numba_vmath.symbol(VMATH[n], f) for n in ("sin", "cos", "tan", "exp") for f in FORMATS.values()
+    } <= defined
+    (used,) = (v for v in parsed.global_variables if v.name == "llvm.compiler.used")
+    assert str(used).count("_of_huge.float") == 6
+
+
+def test_functions_meet_in_one_loop() -> None:
+    sin, cos, tanh = numba_vmath.sin, numba_vmath.cos, numba_vmath.tanh
+
+    @numba.njit(error_model="numpy")
+    def loop(x: Array) -> Array:
+        result = np.empty_like(x)
+        for i in range(x.size):
+            result[i] = tanh(sin(x[i])) * cos(x[i]) + sin(cos(x[i]))
+        return result
+
+    x = np.concatenate([np.linspace(-9, 9, 1001), [1e15, -1e300]])
+    expected = np.tanh(np.sin(x)) * np.cos(x) + np.sin(np.cos(x))
+    np.testing.assert_allclose(loop(x), expected, rtol=1e-14, atol=1e-15)
+
+
+def run_python(code: str, **environment: str) -> str:
+    """The output of a fresh interpreter."""
+    paths = [str(Path(numba_vmath.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    merged = os.environ | {"PYTHONPATH": os.pathsep.join(paths)} | environment
+    return subprocess.run(
+        [sys.executable, "-c", code], env=merged, capture_output=True, text=True, check=True
+    ).stdout
+
+
+CACHED = """
+import numba
+from symgrad.codegen.numba_vmath import sin, tanh
+
+@numba.njit(cache=True)
+def both(x):
+    return sin(x) + tanh(x)
+"""
+
+
+def test_compiled_code_is_cached_on_disk(tmp_path: Path) -> None:
+    (tmp_path / "cached_module.py").write_text(CACHED)
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from cached_module import both; "
+        "print(both(1.25).hex(), both(1e9).hex(), sum(both.stats.cache_hits.values()))"
+    )
+    cold = run_python(code, NUMBA_CACHE_DIR=str(tmp_path)).split()
+    warm = run_python(code, NUMBA_CACHE_DIR=str(tmp_path)).split()
+    assert cold[:2] == warm[:2]
+    assert (cold[2], warm[2]) == ("0", "1")
+    assert math.isclose(float.fromhex(warm[0]), math.sin(1.25) + math.tanh(1.25))
+
+
+UNCOMPILED = """
+import numpy as np
+from symgrad.codegen import numba_vmath
+from symgrad.codegen.vmath import VMATH
+
+for name, function in VMATH.items():
+    for dtype in (np.float32, np.float64):
+        operands = (dtype(1.25 if name == "acosh" else 0.25),) * function.arity
+        result = getattr(numba_vmath, name)(*operands)
+        assert type(result) is dtype, name
+        print(name, dtype.__name__, float(result).hex())
+print(numba_vmath.log(np.float64(0)), numba_vmath.sigmoid(np.float32(-200)))
+"""
+
+
+def test_without_compilation_the_names_are_python_functions() -> None:
+    *lines, last = run_python(UNCOMPILED, NUMBA_DISABLE_JIT="1").splitlines()
+    assert len(lines) == 2 * len(VMATH)
+    assert last == "-inf 0.0"
+    for line in lines:
+        name, dtype, value = line.split()
+        operand = np.array([1.25 if name == "acosh" else 0.25], dtype)
+        expected = LOOPS[name](*[operand] * VMATH[name].arity)[0]
+        np.testing.assert_allclose(float.fromhex(value), expected, rtol=4 * float(np.finfo(dtype).eps))

@@ -1,0 +1,112 @@
+"""How tests trace NumPy code and compare what its IR gives with what NumPy gives."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from symgrad.ir.core import Function, Value
+from symgrad.ir.interpreter import interpret
+from symgrad.ir.types import array_type
+from symgrad.trace.dispatch import NUMPY
+from symgrad.trace.tracer import Recorder, Tracer
+
+_RNG = np.random.default_rng(7)
+
+# The arrays that the expressions of the tests name.
+SAMPLES: dict[str, Any] = {
+    "x": _RNG.normal(size=(3, 4)),
+    "y": _RNG.normal(size=(3, 4)),
+    "p": np.abs(_RNG.normal(size=(3, 4))) + 0.1,
+    "v": _RNG.normal(size=4),
+    "w": _RNG.normal(size=3),
+    "t": _RNG.normal(size=40),
+    "A": _RNG.normal(size=(4, 4)),
+    "B": _RNG.normal(size=(2, 3, 4)),
+    "C": _RNG.normal(size=(2, 4, 5)),
+    "e": np.zeros((0, 3)),
+    "q": np.array([1.0, np.nan, -np.inf, np.inf, 0.0]),
+    "o": np.array([[1.0, 1.0], [0.0, 2.0]]),
+    "h": _RNG.normal(size=(3, 4)).astype(np.float32),
+    "H": np.array([1.5, 2.5], np.float16),
+    "n": _RNG.integers(-5, 6, size=(3, 4)),
+    "m": _RNG.integers(0, 3, size=5),
+    "i8": np.array([1, -3, 100], np.int8),
+    "b": _RNG.normal(size=(3, 4)) > 0,
+    "s": 0.7,  # a Python number
+    "k": np.int64(2),  # a NumPy scalar
+}
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What a function did to tracers."""
+
+    result: Any  # as the function returned it
+    function: Function  # with one result for each array in it
+    hidden: list[Any]  # the arrays of the params that follow the arguments
+
+
+def weak_of(x: object) -> Any:
+    """The Python type of a plain number; None for arrays and NumPy's scalars."""
+    return (
+        None if isinstance(x, np.generic) else next((t for t in (bool, int, float) if isinstance(x, t)), None)
+    )
+
+
+def leaves(found: Any) -> list[Any]:
+    """The arrays in nested lists and tuples."""
+    return [leaf for item in found for leaf in leaves(item)] if isinstance(found, list | tuple) else [found]
+
+
+def nesting(found: Any) -> Any:
+    """The nesting of lists and tuples, without the arrays."""
+    return [nesting(item) for item in found] if isinstance(found, list | tuple) else None
+
+
+def trace(fn: Callable[..., Any], *args: Any) -> Trace:
+    """The function run on tracers of the arguments; Python numbers among them stay weak."""
+    recorder = Recorder(NUMPY)
+    params = [Value(array_type(np.asarray(a).dtype, *np.shape(a))) for a in args]
+    tracers = [Tracer(p, recorder, weak_of(a)) for p, a in zip(params, args, strict=True)]
+    result = fn(*tracers)
+    values = [tracers[0].lift(leaf).value for leaf in leaves(result)]
+    hidden = [param for param, _ in recorder.literals]
+    return Trace(
+        result,
+        Function("f", recorder.block([*params, *hidden], values)),
+        [held for _, held in recorder.literals],
+    )
+
+
+def agree(fn: Callable[..., Any], *args: Any, rtol: float = 1e-13) -> Trace:
+    """Check that the traced function has NumPy's dtypes, shapes and values; return the trace."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        expected = fn(*args)
+        found = trace(fn, *args)
+        results = interpret(found.function, *map(np.asarray, args), *found.hidden)
+    assert nesting(found.result) == nesting(expected)
+    for got, want, leaf in zip(results, leaves(expected), leaves(found.result), strict=True):
+        wanted = np.asarray(want)
+        assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
+        close = max(rtol, 8 * float(np.finfo(wanted.dtype).eps)) if wanted.dtype.kind == "f" else 0
+        np.testing.assert_allclose(got, wanted, rtol=close, atol=close)
+        if isinstance(leaf, Tracer):
+            assert leaf.weak is weak_of(want)
+    return found
+
+
+def check_expression(text: str) -> None:
+    """Check an expression over the samples."""
+    code = compile(text, text, "eval")
+    names = [name for name in code.co_names if name in SAMPLES]
+
+    def evaluate(*args: Any) -> Any:
+        return eval(code, {"np": np, **dict(zip(names, args, strict=True))})
+
+    agree(evaluate, *(SAMPLES[name] for name in names))

@@ -1,0 +1,153 @@
+"""Random programs: each pass keeps the results, leaves a valid program, and has nothing to do again."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from passes.arena_run import run_in_arena
+from passes.random_programs import Array, arguments, numeric_programs
+from programs import Program, programs
+from symgrad.ir import dims
+from symgrad.ir.core import Function
+from symgrad.ir.interpreter import interpret
+from symgrad.ir.opdef import Contract
+from symgrad.ir.printer import format_function
+from symgrad.ir.verifier import verify
+from symgrad.passes import PASSES, PassRunner, contract, optimize, schedule
+from symgrad.passes.blas_form import blas_form
+from symgrad.passes.memory import arena_bytes, lower_bound
+
+EXACT = ("cse", "dce", "fuse")
+ROUNDED = ("simplify", "fold", "contract", "layout")
+SEEDS = st.integers(0, 3)
+
+
+@contextmanager
+def always_blas() -> Generator[None]:
+    """Every product of two matrices counts as large enough for BLAS."""
+    with mock.patch.object(contract, "BLAS_MIN_PRODUCTS", 1):
+        yield
+
+
+def _quiet() -> PassRunner:
+    return PassRunner(None)
+
+
+def _run_or_reject(function: Function, args: Sequence[Array]) -> tuple[Array, ...]:
+    """The results; an example that NumPy refuses to compute is none."""
+    try:
+        return interpret(function, *args)
+    except ValueError as error:
+        assume("negative integer powers" not in str(error))
+        raise
+
+
+def _close(expected: tuple[Array, ...], found: tuple[Array, ...]) -> None:
+    for a, b in zip(expected, found, strict=True):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        np.testing.assert_allclose(b, a, rtol=1e-12, atol=1e-12)
+
+
+def _equal(expected: tuple[Array, ...], found: tuple[Array, ...]) -> None:
+    for a, b in zip(expected, found, strict=True):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        assert np.ascontiguousarray(a).tobytes() == np.ascontiguousarray(b).tobytes()
+
+
+@pytest.mark.parametrize("name", EXACT)
+@given(function=numeric_programs(), seed=SEEDS)
+def test_exact_passes_keep_every_bit(name: str, function: Function, seed: int) -> None:
+    found = PASSES[name](function)
+    verify(found, after=name)
+    args = arguments(function, seed)
+    _equal(interpret(function, *args), interpret(found, *args))
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+@given(function=numeric_programs(), seed=SEEDS)
+def test_other_passes_keep_results_up_to_rounding(name: str, function: Function, seed: int) -> None:
+    found = PASSES[name](function)
+    verify(found, after=name)
+    args = arguments(function, seed)
+    _close(interpret(function, *args), interpret(found, *args))
+
+
+@pytest.mark.parametrize("name", [name for name in PASSES if name not in ("fuse", "memory")])
+@given(function=numeric_programs())
+def test_a_pass_that_has_run_finds_nothing_to_do(name: str, function: Function) -> None:
+    once = PASSES[name](function)
+    if name == "simplify":
+        # What is left over by one rule can make another one apply: a value used once, say.
+        for _ in range(8):
+            once = PASSES["dce"](PASSES["simplify"](once))
+    again = PASSES[name](once)
+    assert format_function(again) == format_function(once)
+    assert again is once
+
+
+@given(function=numeric_programs(), seed=SEEDS)
+def test_the_whole_pipeline_keeps_results(function: Function, seed: int) -> None:
+    optimized = optimize(function, _quiet())
+    scheduled = schedule(optimized, _quiet())
+    args = arguments(function, seed)
+    expected = interpret(function, *args)
+    _close(expected, interpret(optimized, *args))
+    _equal(interpret(optimized, *args), interpret(scheduled, *args))
+    _equal(interpret(optimized, *args), run_in_arena(scheduled, args))
+
+
+@given(function=numeric_programs())
+def test_after_optimize_every_contraction_is_in_the_form_of_blas(function: Function) -> None:
+    with always_blas():
+        optimized = optimize(function, _quiet())
+    for op in optimized.body.ops:
+        assert not isinstance(op.opdef.lowering, Contract) or blas_form(op) is not None
+    args = arguments(function, 0)
+    _close(interpret(function, *args), interpret(optimized, *args))
+
+
+@given(function=numeric_programs(), seed=SEEDS)
+def test_products_of_matrices_are_what_their_form_says(function: Function, seed: int) -> None:
+    with always_blas():
+        optimized = optimize(function, _quiet())
+    rng = np.random.default_rng(seed)
+    for op in optimized.body.ops:
+        form = blas_form(op)
+        if form is None:
+            continue
+        a, b = (rng.uniform(-1, 1, tuple(map(dims.known, v.type.shape))) for v in op.operands)
+        batch, m, n, k = map(dims.known, (form.batch, form.m, form.n, form.k))
+        left = a.reshape(batch, k, m).swapaxes(1, 2) if form.trans_a else a.reshape(batch, m, k)
+        right = b.reshape(batch, n, k).swapaxes(1, 2) if form.trans_b else b.reshape(batch, k, n)
+        found = np.asarray(op.opdef.evaluate(a, b, **op.keywords()))
+        np.testing.assert_allclose(found.reshape(batch, m, n), left @ right, rtol=1e-12, atol=1e-12)
+
+
+@given(program=programs(), seed=SEEDS)
+def test_programs_of_every_op_run_in_their_arena(program: Program, seed: int) -> None:
+    scheduled = schedule(program.function, _quiet())
+    args = list(program.arguments(seed))
+    _equal(_run_or_reject(program.function, args), run_in_arena(scheduled, args))
+
+
+@given(program=programs(), seed=SEEDS)
+def test_programs_of_every_op_are_optimized(program: Program, seed: int) -> None:
+    args = program.arguments(seed)
+    expected = _run_or_reject(program.function, args)
+    found = interpret(optimize(program.function, _quiet()), *args)
+    for a, b in zip(expected, found, strict=True):
+        tolerance = 1e-5 if a.dtype == np.float32 else 1e-12
+        np.testing.assert_allclose(b, a, rtol=tolerance, atol=tolerance)
+
+
+@given(function=numeric_programs())
+def test_no_arena_is_smaller_than_the_lower_bound(function: Function) -> None:
+    scheduled = schedule(function, _quiet())
+    assert lower_bound(scheduled) <= arena_bytes(scheduled) <= 2 * lower_bound(scheduled)

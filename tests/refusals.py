@@ -1,0 +1,295 @@
+"""Losses that cannot be compiled, with the arguments of the call: `tests/golden/errors` has the messages."""
+
+from __future__ import annotations
+
+# The samples are written as users write them, not as a type checker likes them.
+# pyright: reportOptionalOperand=false, reportUnusedExpression=false, reportConstantRedefinition=false
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+X = np.array([1.0, 2.0, 3.0])
+A = np.arange(12.0).reshape(4, 3)
+LOG: list[Any] = []
+RNG = np.random.default_rng(0)
+KEPT: dict[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A call that raises, made by `compile_grad(fn, **options)(*args, **kwargs)`."""
+
+    name: str  # of the golden file
+    fn: Callable[..., Any]
+    args: tuple[Any, ...] = (X,)
+    kwargs: dict[str, Any] = field(default_factory=dict[str, Any])
+    options: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+# ---- what is returned ------------------------------------------------------------------------------------
+def returns_vector(x: Any) -> Any:
+    y = np.tanh(x)
+    return y * y
+
+
+def returns_argument(x: Any) -> Any:
+    return x
+
+
+def returns_integer(x: Any) -> Any:
+    return np.argmax(x)
+
+
+def returns_pair(x: Any) -> Any:
+    loss = np.sum(x)
+    return loss, x
+
+
+def returns_nothing(x: Any) -> None:
+    np.sum(x * x)
+
+
+def returns_text(x: Any) -> Any:
+    return "loss"
+
+
+def returns_no_pair(x: Any) -> Any:
+    return np.sum(x)
+
+
+# ---- arguments -------------------------------------------------------------------------------------------
+def square(x: Any) -> Any:
+    return np.sum(x * x)
+
+
+def weighted(w: Any, x: Any, scale: float = 1.0) -> Any:
+    return scale * np.sum(w * x)
+
+
+# ---- shapes, indices, types ------------------------------------------------------------------------------
+def matmul(x: Any) -> Any:
+    weights = np.ones((3, 2))
+    return np.sum(weights @ x)
+
+
+def broadcast(x: Any) -> Any:
+    return np.sum(x + np.ones(4))
+
+
+def index_beyond(x: Any) -> Any:
+    return x[3] * x[0]
+
+
+def axis_beyond(x: Any) -> Any:
+    return np.sum(np.sum(x, axis=1))
+
+
+def complex_numbers(x: Any) -> Any:
+    return np.sum(np.abs(np.exp(1j * x)))
+
+
+def object_array(x: Any) -> Any:
+    table = np.array([1.0, None, 3.0])
+    return np.sum(x * table)
+
+
+def integer_out_of_range(x: Any) -> Any:
+    codes = np.argmax(x).astype(np.int8)
+    return x[codes + 300]
+
+
+def compared_with_none(x: Any) -> Any:
+    if x == None:  # noqa: E711
+        return 0.0
+    return np.sum(x)
+
+
+# ---- plain Python that needs a number --------------------------------------------------------------------
+def if_on_value(x: Any) -> Any:
+    loss = np.sum(x)
+    if loss > 1.0:
+        loss = np.log(loss)
+    return loss
+
+
+def while_on_value(x: Any) -> Any:
+    while np.max(x) > 1.0:
+        x = x / 2.0
+    return np.sum(x)
+
+
+def assert_on_value(x: Any) -> Any:
+    assert np.all(x > 0.0)
+    return np.sum(np.log(x))
+
+
+def and_on_value(x: Any) -> Any:
+    positive = x[0] > 0.0 and x[1] > 0.0
+    return np.sum(x) * positive
+
+
+def not_on_value(x: Any) -> Any:
+    return np.sum(x) * (not x[0])
+
+
+def in_array(x: Any) -> Any:
+    return np.sum(x) if 2.0 in x else np.sum(x * x)
+
+
+def float_of_array(x: Any) -> Any:
+    return float(x) * np.sum(x)
+
+
+def int_of_value(x: Any) -> Any:
+    return x[int(x[0])]
+
+
+def range_of_value(x: Any) -> Any:
+    total = 0.0
+    for _ in range(np.argmax(x)):
+        total = total + np.sum(x)
+    return total
+
+
+def formatted(x: Any) -> Any:
+    loss = np.sum(x)
+    print(f"loss {loss:.3f}")
+    return loss
+
+
+def mask_index(x: Any) -> Any:
+    return np.sum(x[x > 1.5])
+
+
+def dictionary_key(x: Any) -> Any:
+    return {0: 1.0, 1: 2.0}[x[0]] * np.sum(x)
+
+
+# ---- writes ----------------------------------------------------------------------------------------------
+def adds_in_place(x: Any) -> Any:
+    x += 1.0
+    return np.sum(x)
+
+
+def writes_into_argument(x: Any) -> Any:
+    x[0] = 0.0
+    return np.sum(x)
+
+
+def writes_into_new_array(x: Any) -> Any:
+    y = np.zeros(3)
+    y[0] = x[0]
+    return np.sum(y)
+
+
+def writes_a_row(x: Any) -> Any:
+    y = np.zeros((2, 3))
+    y[1] = 2.0 * x
+    return np.sum(y)
+
+
+def writes_through_out(x: Any) -> Any:
+    y = np.empty(3)
+    np.exp(x, out=y)
+    return np.sum(y)
+
+
+def appends_to_global(x: Any) -> Any:
+    loss = np.sum(x)
+    LOG.append(loss)
+    return loss
+
+
+def writes_to_captured_array(x: Any) -> Any:
+    A[0] = x
+    return np.sum(x)
+
+
+class Model:
+    """Something that a loss should not change."""
+
+    def __init__(self) -> None:
+        self.w = np.ones(3)
+        self.calls = 0
+        self.last: Any = None
+
+    def remembers(self, x: Any) -> Any:
+        self.last = np.sum(self.w * x)
+        return self.last
+
+    def uses_count(self, x: Any) -> Any:
+        self.calls += 1
+        if self.calls % 10 == 0:
+            print(self.calls)
+        return np.sum(self.w * x)
+
+
+def keeps_value(x: Any) -> Any:
+    return np.sum(x) + KEPT["x"]
+
+
+# ---- impurity --------------------------------------------------------------------------------------------
+def draws(x: Any) -> Any:
+    return np.sum(x + np.random.normal(size=3))
+
+
+def draws_from_generator(x: Any) -> Any:
+    return np.sum(x * RNG.normal(size=3))
+
+
+def draws_with_random(x: Any) -> Any:
+    return np.sum(x) * random.random()
+
+
+def reads_clock(x: Any) -> Any:
+    return np.sum(x) * time.time()
+
+
+def reads_file(x: Any) -> Any:
+    return np.sum(x * np.loadtxt("weights.txt"))
+
+
+# ---- what is not there -----------------------------------------------------------------------------------
+def unsupported_function(x: Any) -> Any:
+    return np.median(x)
+
+
+def unsupported_method(x: Any) -> Any:
+    return np.sum(x.view(np.int64))
+
+
+REFUSED: tuple[Refused, ...] = (
+    *(
+        Refused(fn.__name__, fn)
+        for fn in (
+            returns_vector, returns_argument, returns_integer, returns_pair, returns_nothing, returns_text,
+            matmul, broadcast, index_beyond, axis_beyond, complex_numbers, object_array,
+            integer_out_of_range, compared_with_none, if_on_value, while_on_value, assert_on_value,
+            and_on_value, not_on_value, in_array, float_of_array, int_of_value, range_of_value, formatted,
+            mask_index, dictionary_key, adds_in_place, writes_into_argument, writes_into_new_array,
+            writes_a_row, writes_through_out, appends_to_global, writes_to_captured_array, draws,
+            draws_from_generator, draws_with_random, reads_clock, reads_file, unsupported_function,
+            unsupported_method,
+        )
+    ),
+    Refused("returns_no_pair", returns_no_pair, options={"has_aux": True}),
+    Refused("object_remembers", Model().remembers),
+    Refused("count_used", Model().uses_count),
+    Refused("integer_argument", square, (np.array([1, 2, 3]),)),
+    Refused("boolean_argument", square, (np.array([True, False]),)),
+    Refused("integer_number", weighted, (2, X)),
+    Refused("complex_argument", square, (X + 1j,)),
+    Refused("object_argument", square, (np.array([1.0, None]),)),
+    Refused("text_argument", square, ("abc",)),
+    Refused("list_with_text", square, ([1.0, "abc"],)),
+    Refused("argument_missing", weighted, (X,)),
+    Refused("argument_unknown", weighted, (X, X), {"scales": 2.0}),
+    Refused("argument_too_many", weighted, (X, X, 1.0, 2.0)),
+    Refused("argnums_beyond", weighted, (X, X), options={"argnums": 3}),
+    Refused("argnums_unknown", weighted, (X, X), options={"argnums": ("w", "b")}),
+    Refused("argnums_not_passed", weighted, (X, X), options={"argnums": "scale"}),
+)  # fmt: skip
