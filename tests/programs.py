@@ -1,4 +1,4 @@
-"""Programs to test on: every op of the table on its examples, random programs made of them, and their arguments."""
+"""Programs to test on: every op of the table on its examples, random programs made of them, arguments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ class Program:
     def arguments(self, seed: int) -> tuple[Array, ...]:
         """Random arguments within the bounds."""
         rng = np.random.default_rng(seed)
-        return tuple(random_array(rng, param, self.bounds.get(param, 3)) for param in self.function.body.params)
+        return tuple(
+            random_array(rng, param, self.bounds.get(param, 3)) for param in self.function.body.params
+        )
 
 
 def random_array(

@@ -26,34 +26,10 @@ from symgrad.codegen.vmath import VMATH, VectorFunction
 from symgrad.codegen.vmath_arith import FLOAT32, FLOAT64, Format, Real, Unary
 
 __all__ = [
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "cbrt",
-    "cos",
-    "cosh",
-    "define",
-    "erf",
-    "erfc",
-    "exp",
-    "exp2",
-    "expm1",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "pow",
-    "sigmoid",
-    "sin",
-    "sinh",
-    "symbol",
-    "tan",
-    "tanh",
-]
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "define", "erf",
+    "erfc", "exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "pow", "sigmoid", "sin", "sinh",
+    "symbol", "tan", "tanh",
+]  # fmt: skip
 
 REAL_TYPES = {FLOAT64: ir.DoubleType(), FLOAT32: ir.FloatType()}
 FORMATS = {types.float64: FLOAT64, types.float32: FLOAT32}

@@ -30,7 +30,7 @@ INTERPRETER = "interpreter"
 DEFAULT_TARGET = "numba_cpu"
 
 # Ops of the traced function. A loop that is unrolled into more is straight-line code that takes LLVM minutes.
-COMPILED_LIMIT = 3000
+COMPILED_LIMIT = 1200
 
 log = logging.getLogger("symgrad.compile")
 
