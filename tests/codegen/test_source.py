@@ -109,7 +109,7 @@ def test_what_the_entry_refuses(tmp_path: Path) -> None:
     read_only = x.copy()
     read_only.flags.writeable = False
     np.testing.assert_allclose(call(read_only)[0], np.e)
-    with pytest.raises(ValueError, match=re.escape("x is not f64[3,4]")):
+    with pytest.raises(ValueError, match="the shape that this is compiled for"):
         call(np.ones((4, 3)))
     for other in (x.T.copy().T, np.ones((6, 4))[::2], x.astype(np.float32), np.ones(12), [1.0]):
         with pytest.raises(TypeError):

@@ -79,6 +79,8 @@ class _KernelCheck:
         self.dtypes = {b.name: b.dtype for b in kernel.buffers} | {t.name: t.dtype for t in kernel.tables}
         self.writable = {b.name for b in kernel.buffers if b.role is not Role.READ}
         self.readable = {b.name for b in kernel.buffers if b.role is not Role.WRITE}
+        # Of a buffer without elements, none is missing: what would read one has been refused before.
+        self.readable |= {b.name for b in kernel.buffers if b.size == 0}
         self.readable |= {t.name for t in kernel.tables}
         self.scalars: dict[str, DType] = {}
         self.bounds: dict[str, Interval] = {}

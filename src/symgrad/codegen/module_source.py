@@ -132,15 +132,29 @@ class ModuleSourceText:
         return kinds[0] if kinds else "types.void"
 
     def _guards(self) -> Iterator[str]:
-        for param in self._module.params:
-            if param.type.rank:
-                sizes = enumerate(map(dims.known, param.type.shape))
-                tests = (f"{param.name}.shape[{axis}] != {size}" for axis, size in sizes)
-                yield f"if {' or '.join(tests)}:"
-                yield f'{INDENT}raise ValueError("{param.name} is not {param.type}")'
+        """One error for all: to leave a function early, numba needs code for every array in it."""
+        tests = [
+            " or ".join(
+                f"{p.name}.shape[{axis}] != {n}" for axis, n in enumerate(map(dims.known, p.type.shape))
+            )
+            for p in self._module.params
+            if p.type.rank
+        ]
+        if not tests:
+            return
+        line = f"if {' or '.join(tests)}:"
+        if len(INDENT + line) <= LINE:
+            yield line
+        else:
+            yield "if ("
+            yield from (f"{INDENT}{'or ' if k else ''}{test}" for k, test in enumerate(tests))
+            yield "):"
+        yield f'{INDENT}raise ValueError("an array is not of the shape that this is compiled for")'
 
     def _arena(self) -> Iterator[str]:
-        if self._module.arena_bytes and not self.arena_argument:
+        # An arena of no bytes has views too: of arrays without elements.
+        used = any(isinstance(step, ArenaView) for step in self._module.steps)
+        if used and not self.arena_argument:
             yield f"arena = {self._use('stack')}({self._module.arena_bytes})"
 
     def _cell(self, name: str, dtype: DType) -> str:

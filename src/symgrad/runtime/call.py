@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from inspect import Parameter
 from typing import Any
 
@@ -23,9 +24,50 @@ from symgrad.trace.trees import Source, TreeMismatch, children_of, write_flatten
 
 Call = Callable[..., Any]
 
+_ABSENT = object()  # in the place of an argument that a call leaves out
+
 # Names that the generated function uses for itself.
-_OWN = re.compile(r"[a-z]\d+|run|slow|call|take|give|fetch|owner|captured|arena|scalars|leaves")
-_PLAIN = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+_OWN = re.compile(
+    r"[a-z]\d+|t|run|slow|call|take|give|fetch|owner|captured|arena|scalars|absent|rest|more|again|empty|ndarray"
+    r"|type|len|tuple|TreeMismatch|GuardFailed"
+)
+_COLLECT = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parameters:
+    """What parameters the generated function has: those of the user's function that have names of their own."""
+
+    plain: tuple[str, ...]  # by position or keyword
+    keyword_only: tuple[str, ...]
+    passed: tuple[str, ...]  # those that the program was made for; the others are left out
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.plain, *self.keyword_only)
+
+    def header(self) -> str:
+        """The parameter list: every call fits, so that all that are not what was expected go one way."""
+        plain, keyword_only = ([f"{p}=absent" for p in names] for names in (self.plain, self.keyword_only))
+        return ", ".join([*plain, "*rest", *keyword_only, "**more"])
+
+    def unexpected(self) -> str:
+        """Whether other parameters were passed than those that the program was made for."""
+        left_out = [f"{p} is not absent" for p in self.names if p not in self.passed]
+        missing = [f"{p} is absent" for p in self.passed]
+        return " or ".join(["rest", "more", *left_out, *missing])
+
+    def repeated(self, slow: Call) -> Call:
+        """A function that makes a call again, slowly, from what came of its arguments."""
+
+        def again(values: tuple[Any, ...], rest: tuple[Any, ...], more: dict[str, Any]) -> Any:
+            given = {p: v for p, v in zip(self.names, values, strict=True) if v is not _ABSENT}
+            # More positions than parameters: then each of these has one.
+            first = [given.pop(p) for p in self.plain] if rest else []
+            return slow(*first, *rest, **given, **more)
+
+        return again
 
 
 def generated_call(program: Program, fn: Callable[..., Any], slow: Call) -> Call | None:
@@ -35,10 +77,12 @@ def generated_call(program: Program, fn: Callable[..., Any], slow: Call) -> Call
     if parameters is None or program.answer.seeds:
         return None
     names: dict[str, Any] = {
-        "run": executable.entry, "slow": slow, "fetch": traced.fetch, "owner": fn, "empty": np.empty,
-        "ndarray": np.ndarray, "TreeMismatch": TreeMismatch, "GuardFailed": GuardFailed,
+        "run": executable.entry, "again": parameters.repeated(slow), "fetch": traced.fetch, "owner": fn,
+        "empty": np.empty, "ndarray": np.ndarray, "TreeMismatch": TreeMismatch, "GuardFailed": GuardFailed,
+        "absent": _ABSENT,
     }  # fmt: skip
-    source = Source([f"def call({', '.join(parameters)}):", " try:"], names)
+    source = Source([f"def call({parameters.header()}):", " try:"], names)
+    source.rows.append(f"  if {parameters.unexpected()}: raise TreeMismatch")
     leaves: list[str] = []
     for name, tree in zip(traced.argument_names, children_of(traced.argument_tree), strict=True):
         write_flatten(tree, name, source, leaves)
@@ -53,32 +97,30 @@ def generated_call(program: Program, fn: Callable[..., Any], slow: Call) -> Call
     else:
         outs_and_arena = outs
     source.rows.append(f"  scalars = run({', '.join([*arguments, *outs_and_arena])})")
-    passed = [f"{p}={p}" for p in traced.argument_names]
-    source.rows += [
-        " except (TypeError, ValueError, TreeMismatch, GuardFailed):",
-        f"  return slow({', '.join(passed)})",
-    ]
+    source.rows += [" except (TypeError, ValueError, TreeMismatch, GuardFailed): pass", " else:"]
     if executable.arena_bytes > 0:
-        source.rows.append(" give(arena)")
-    source.rows.append(f" return {_results(program, iter(outs), source)}")
-    return source.function("call")
+        source.rows.append("  give(arena)")
+    source.rows.append(f"  return {_results(program, iter(outs), source)}")
+    # Out here, an error of the slow call has no other before it.
+    source.rows.append(f" return again(({''.join(f'{p}, ' for p in parameters.names)}), rest, more)")
+    made = source.function("call")
+    made.__qualname__ = getattr(fn, "__name__", "call")  # Python's own errors about arguments begin with it
+    return made
 
 
-def _parameters(fn: Callable[..., Any], passed: tuple[str, ...]) -> list[str] | None:
-    """The parameters of the generated function, named as the user's."""
+def _parameters(fn: Callable[..., Any], passed: tuple[str, ...]) -> _Parameters | None:
+    """The parameters of the generated function; None where those of the user's cannot be its own."""
     try:
-        signature = inspect.signature(fn)
+        parameters = inspect.signature(fn).parameters
     except (ValueError, TypeError):
         return None
-    found: list[str] = []
-    for name in passed:
-        kind = signature.parameters[name].kind
-        if kind not in _PLAIN or _OWN.fullmatch(name):
-            return None
-        if kind is Parameter.KEYWORD_ONLY and "*" not in found:
-            found.append("*")
-        found.append(name)
-    return found
+    named = {name: p.kind for name, p in parameters.items() if p.kind not in _COLLECT}
+    if not named.keys() >= set(passed) or Parameter.POSITIONAL_ONLY in named.values():
+        return None
+    if any(_OWN.fullmatch(name) for name in named):
+        return None
+    plain = tuple(name for name, kind in named.items() if kind is Parameter.POSITIONAL_OR_KEYWORD)
+    return _Parameters(plain, tuple(name for name in named if name not in plain), passed)
 
 
 def _write_checks(program: Program, leaves: list[str], source: Source) -> None:
@@ -138,5 +180,5 @@ def _results(program: Program, outs: Any, source: Source) -> str:
             scalar = "scalars" if numbers == 1 else f"scalars[{count}]"
             texts.append(f"{source.name(type.dtype.type)}({scalar})")
             count += 1
-    source.rows.append(f" t = ({''.join(f'{text}, ' for text in texts)})")
+    source.rows.append(f"  t = ({''.join(f'{text}, ' for text in texts)})")
     return write_unflatten(tree, source, iter(range(len(texts))))

@@ -52,7 +52,7 @@ class Compiled(Wrapping):
         self._lock = threading.RLock()
         self._call: Call = self._slow
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """What was asked of the function, for these arguments."""
         return self._call(*args, **kwargs)
 
@@ -90,7 +90,7 @@ class Compiled(Wrapping):
         return Compiled, (self.fn, self.request, self.options)
 
     # ---- calls that the generated function was not made for ----
-    def _slow(self, *args: Any, **kwargs: Any) -> Any:
+    def _slow(self, /, *args: Any, **kwargs: Any) -> Any:
         arguments = self._signature.bind(args, kwargs)
         program, captured = self._program(arguments, args, kwargs)
         values = input_values(program.traced, arguments.leaves, captured)
@@ -141,7 +141,7 @@ class Compiled(Wrapping):
         )
         return Program(traced, answer(self.request, traced, arguments), self.options.target)
 
-    def program(self, *args: Any, **kwargs: Any) -> Program:
+    def program(self, /, *args: Any, **kwargs: Any) -> Program:
         """The program for these arguments (types such as `symgrad.spec("f64[3]")` may stand for arrays).
 
         Without arguments: that of the last call.
@@ -159,7 +159,7 @@ class Compiled(Wrapping):
         return self._traced(arguments, args, kwargs)
 
     # ---- looking inside ----
-    def ir(self, stage: str = "optimized", *args: Any, locs: bool = False, **kwargs: Any) -> str:
+    def ir(self, /, stage: str = "optimized", *args: Any, locs: bool = False, **kwargs: Any) -> str:
         """The text of a stage: traced, joint, optimized, fused, scheduled, loops, source, llvm or asm.
 
         It is that of the program for these arguments (arrays, or types such as `symgrad.spec("f64[3]")`);
@@ -168,19 +168,19 @@ class Compiled(Wrapping):
         stages = late(STAGES)
         return stages.stage_text(self.program(*args, **kwargs), stages.stage_named(stage), locs=locs)
 
-    def source(self, *args: Any, **kwargs: Any) -> str:
+    def source(self, /, *args: Any, **kwargs: Any) -> str:
         """The generated module."""
         return self.ir("source", *args, **kwargs)
 
-    def memory(self, *args: Any, **kwargs: Any) -> MemoryReport:
+    def memory(self, /, *args: Any, **kwargs: Any) -> MemoryReport:
         """What a call needs, in bytes: inputs, results, the arena, and the least that any arena could be."""
         return late(EXPLAIN).memory_report(self.program(*args, **kwargs).scheduled)
 
-    def explain(self, *args: Any, **kwargs: Any) -> str:
+    def explain(self, /, *args: Any, **kwargs: Any) -> str:
         """Why the program is as it is: inputs, what is fixed, what each pass did, the kernels, the memory."""
         return late(EXPLAIN).explanation(self.program(*args, **kwargs))
 
-    def check(self, *args: Any, **kwargs: Any) -> CheckReport:
+    def check(self, /, *args: Any, **kwargs: Any) -> CheckReport:
         """How far the results for these arguments are from the plain function and its difference quotients.
 
         Raises GradientCheckError, which names the worst entry and the line that makes it wrong, where they
@@ -188,7 +188,7 @@ class Compiled(Wrapping):
         """
         return self.compared(*args, **kwargs).demand()
 
-    def compared(self, *args: Any, **kwargs: Any) -> CheckReport:
+    def compared(self, /, *args: Any, **kwargs: Any) -> CheckReport:
         """The report of `check`, whatever it says."""
         arguments = self._signature.bind(args, kwargs)
         program, captured = self._program(arguments, args, kwargs)

@@ -17,6 +17,7 @@ from symgrad.trace.lifting import (
     as_dtype,
     axes_of,
     axis_of,
+    described,
     dtype_in,
     find_tracer,
     prepare,
@@ -56,21 +57,21 @@ def contract(
     if joint == BOOL:
         # A sum of truths is whether any holds.
         return contract(what, xs, terms, result, I64, exact=exact) != 0
-    sizes = _sizes(what, xs, terms, exact)
+    sizes = _sizes(what, xs, terms, result, exact)
     operands = [(as_dtype(tracer_of(x, like), joint), term) for x, term in zip(xs, terms, strict=True)]
     return _ordered(_bare(_thin(operands, sizes), result), result, sizes)
 
 
-def _sizes(what: str, xs: Sequence[Any], terms: Sequence[str], exact: str) -> dict[str, int]:
+def _sizes(what: str, xs: Sequence[Any], terms: Sequence[str], result: str, exact: str) -> dict[str, int]:
     """The size of each named axis, where 1 gives way."""
     sizes: dict[str, int] = {}
     for x, term in zip(xs, terms, strict=True):
         for name, n in zip(term, shape_of(x), strict=True):
             known = sizes.get(name, n)
             if known != n and (name in exact or 1 not in (known, n)):
-                shapes = ", ".join(str(list(np.shape(x))) for x in xs)
+                which = "sizes" if name in result else "inner sizes"
                 raise ShapeError(
-                    f"{what}: sizes {known} and {n} differ, of operands {shapes}",
+                    f"{what}: {which} differ, {known} and {n} ({', '.join(map(described, xs))})",
                     loc=caller(),
                     why="axes that are multiplied and summed together must have one size",
                     cure="transpose one of them, as x.T, or reshape",

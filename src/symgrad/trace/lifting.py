@@ -12,7 +12,7 @@ from symgrad.errors import DTypeError, ShapeError
 from symgrad.ir.ops import constant, iota
 from symgrad.ir.ops.elementwise import convert
 from symgrad.ir.ops.shapes import broadcast, concat, reshape
-from symgrad.ir.types import I64, DType, array_type, supported
+from symgrad.ir.types import I64, DType, array_type, supported, type_of
 from symgrad.trace.places import caller
 from symgrad.trace.promotion import Weak, weak_kind
 from symgrad.trace.tracer import Tracer, concrete
@@ -48,6 +48,12 @@ def shape_of(x: Any) -> Shape:
     """The shape of an operand; NumPy's own np.shape would go through the dispatch."""
     found: Shape = x.shape if hasattr(x, "shape") else np.shape(x)
     return found
+
+
+def described(x: Any) -> str:
+    """An operand as errors name it: its type, after its name if it is an input of the function."""
+    kind = str(type_of(x))
+    return f"{x.value.hint}: {kind}" if isinstance(x, Tracer) and x.value.hint else kind
 
 
 def prepare(x: Any, like: Tracer) -> Any:
@@ -166,9 +172,8 @@ def joint_shape(what: str, xs: Sequence[Any]) -> Shape:
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
-        listed = ", ".join(str(list(s)) for s in shapes)
         raise ShapeError(
-            f"{what}: operands of shapes {listed} do not broadcast",
+            f"{what}: operands do not broadcast ({', '.join(map(described, xs))})",
             loc=caller(),
             why="sizes are compared from the last axis; they must be equal, or one of them 1",
             cure="add an axis where one is missing, as x[:, None], or reshape",

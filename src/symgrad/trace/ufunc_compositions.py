@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from symgrad.errors import DTypeError
+from symgrad.errors import DTypeError, UnsupportedError
 from symgrad.ir.opdef import OpDef
 from symgrad.ir.ops.elementwise import pow_, sigmoid
 from symgrad.ir.ops.special import erf, erfc, xlog1py, xlogy
@@ -40,12 +40,32 @@ def _power(x: Any, y: Any) -> Any:
     assert like is not None
     kinds = (kind_of(x), kind_of(y))
     dtype = loop_dtypes(np.power, kinds)[0]
+    if dtype.kind in "iu":
+        _check_integer_exponent(y)
     constant = not isinstance(y, Tracer) and np.ndim(y) == 0
-    if constant and dtype.kind in "iu" and y < 0:
-        raise DTypeError("power: integers to negative integer powers are not allowed", loc=caller())
     if constant and (found := _static_power(as_dtype(like.lift(x), dtype), float(y))) is not None:
         return found
     return pow_(*align("power", dtype, (x, y), like))
+
+
+def _check_integer_exponent(y: Any) -> None:
+    """Raise where an integer power may have a negative exponent, which NumPy refuses when it meets one."""
+    if not isinstance(y, Tracer):
+        if np.any(np.asarray(y) < 0):
+            raise DTypeError(
+                "power: integers to negative integer powers are not allowed",
+                loc=caller(),
+                cure="make the base a float, as in 2.0 ** n",
+            )
+        return
+    if y.dtype.kind == "i":
+        y.recorder.settle([y])
+        raise UnsupportedError(
+            "power: a traced integer exponent of an integer base",
+            loc=caller(),
+            why="it may be negative, and an integer to a negative power is not an integer",
+            cure="make the base a float, as in 2.0 ** n",
+        )
 
 
 def _static_power(x: Tracer, exponent: float) -> Any:

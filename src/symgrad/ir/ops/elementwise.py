@@ -14,7 +14,7 @@ import numpy
 
 from symgrad.errors import DTypeError, ShapeError
 from symgrad.ir import dims
-from symgrad.ir.opdef import Example, Linear, OpDef, Partials, Scalar, Select, Zero
+from symgrad.ir.opdef import Example, Jvp, Linear, OpDef, Partials, Scalar, Select, Zero
 from symgrad.ir.types import BOOL, F32, F64, I64, ArrayType, DType, array_type, type_of
 
 # The stubs of NumPy do not know that its functions give tracers for tracers.
@@ -53,7 +53,7 @@ def elementwise(
     name: str,
     evaluate: Callable[..., Any],
     source: str,
-    derivative: Partials | Zero,
+    derivative: Partials | Jvp | Zero,
     doc: str,
     *,
     domain: tuple[float, float] = (-2.0, 2.0),
@@ -81,14 +81,6 @@ def elementwise(
     )
 
 
-def _masks(x: Any, *cases: tuple[Any, float], default: float) -> Any:
-    """The number of the first case whose condition holds, in the type of x."""
-    found = np.full_like(x, default)
-    for condition, number in reversed(cases):
-        found = np.where(condition, np.full_like(x, number), found)
-    return found
-
-
 # ---- arithmetic ------------------------------------------------------------------------------------------
 add = elementwise("add", np.add, "{0} + {1}", Partials(1, 1), "x + y", kinds="fiu", commutative=True)
 sub = elementwise("sub", np.subtract, "{0} - {1}", Partials(1, -1), "x - y", kinds="fiu")
@@ -106,20 +98,29 @@ abs_ = elementwise(
     domain=(0.1, 2.0), convention="abs'(0) = 0",
 )  # fmt: skip
 sign = elementwise("sign", np.sign, "sign({0})", Zero(), "-1, 0 or 1 with the sign of x", kinds="fiu")
+
+
+def _extreme_jvp(second: Callable[..., Any]) -> Jvp:
+    """The tangent of y where `second(x, y)` says that it is the answer, else of x; half of each if equal.
+
+    It is chosen and not multiplied, so that nothing singular reaches the operand that was not taken.
+    """
+
+    def fn(dots: tuple[Any, Any], z: Any, x: Any, y: Any) -> Any:
+        dx, dy = (np.zeros_like(z) if dot is None else dot for dot in dots)
+        known = [dot for dot in dots if dot is not None]
+        both = known[0] + known[1] if len(known) == 2 else known[0]
+        return np.where(second(x, y), dy, np.where(x == y, 0.5 * both, dx))
+
+    return Jvp(fn)
+
+
 maximum = elementwise(
-    "maximum", np.maximum, "maximum({0}, {1})",
-    Partials(
-        lambda z, x, y: _masks(x, (x > y, 1.0), (x == y, 0.5), default=0.0),
-        lambda z, x, y: _masks(y, (y > x, 1.0), (x == y, 0.5), default=0.0),
-    ),
+    "maximum", np.maximum, "maximum({0}, {1})", _extreme_jvp(lambda x, y: x < y),
     "the larger of x and y; NaN if either is", kinds="fiu", convention="ties: 1/2 each",
 )  # fmt: skip
 minimum = elementwise(
-    "minimum", np.minimum, "minimum({0}, {1})",
-    Partials(
-        lambda z, x, y: _masks(x, (x < y, 1.0), (x == y, 0.5), default=0.0),
-        lambda z, x, y: _masks(y, (y < x, 1.0), (x == y, 0.5), default=0.0),
-    ),
+    "minimum", np.minimum, "minimum({0}, {1})", _extreme_jvp(lambda x, y: x > y),
     "the smaller of x and y; NaN if either is", kinds="fiu", convention="ties: 1/2 each",
 )  # fmt: skip
 

@@ -16,6 +16,9 @@ from symgrad.ir.types import BOOL, F64, I64, ArrayType, array_type, type_of
 
 Ints = tuple[int, ...]
 
+# The stubs of NumPy do not know that its functions give tracers for tracers.
+where: Callable[..., Any] = np.where
+
 
 def _without(shape: Shape, axes: Ints) -> Shape:
     return tuple(n for i, n in enumerate(shape) if i not in axes)
@@ -40,9 +43,14 @@ def _infer(name: str, kinds: str, nonempty: bool) -> Callable[..., ArrayType]:
 
 
 def _max_jvp(dots: tuple[Any, ...], y: Any, x: Any, axes: Ints) -> Any:
-    """The mean of the tangents of the extreme elements."""
-    hit = (x == spread(y, axes, x)).astype(type_of(x).dtype)
-    return np.sum(hit * dots[0], axis=axes) / np.sum(hit, axis=axes)
+    """The mean of the tangents of the extreme elements; a NaN is as extreme as it gets.
+
+    They are chosen and not multiplied by 0 or 1, so that an infinite cotangent stays in its own entry.
+    """
+    dot = dots[0]
+    hit = (x == spread(y, axes, x)) | np.isnan(x)
+    chosen = where(hit, dot, np.zeros_like(dot))
+    return np.sum(chosen, axis=axes) / np.sum(hit.astype(type_of(x).dtype), axis=axes)
 
 
 def _running(x: Any, axis: int) -> Any:

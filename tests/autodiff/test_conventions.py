@@ -1,0 +1,95 @@
+"""What a derivative is where it does not exist, and that nothing singular leaks from where it is not used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad
+
+NAN, INF = np.nan, np.inf
+POINTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
+    "abs": (lambda x: np.sum(np.abs(x)), [-2.0, 0.0, 3.0], [-1.0, 0.0, 1.0]),
+    "maximum of equals": (lambda x: np.sum(np.maximum(x, x[::-1])), [1.0, 1.0], [1.0, 1.0]),
+    "maximum tie": (lambda x: np.maximum(x[0], x[1]), [3.0, 3.0], [0.5, 0.5]),
+    "minimum tie": (lambda x: np.minimum(x[0], 2.0 * x[1]), [4.0, 2.0], [0.5, 1.0]),
+    "max tie": (lambda x: np.max(x), [3.0, 1.0, 3.0], [0.5, 0.0, 0.5]),
+    "min tie": (lambda x: np.min(x), [1.0, 1.0, 3.0], [0.5, 0.5, 0.0]),
+    "relu": (lambda x: np.sum(np.maximum(x, 0)), [-1.0, 2.0, -3.0], [0.0, 1.0, 0.0]),
+    "clip": (lambda x: np.sum(np.clip(x, -1.0, 1.0)), [-2.0, -1.0, 0.5, 1.0], [0.0, 0.5, 1.0, 0.5]),
+    "norm at 0": (lambda x: np.linalg.norm(x), [0.0, 0.0], [0.0, 0.0]),
+    "norm squared at 0": (lambda x: np.linalg.norm(x) ** 2 + np.sum(x), [0.0, 0.0], [1.0, 1.0]),
+    "sqrt at 0": (lambda x: np.sum(np.sqrt(x)), [0.0, 4.0], [INF, 0.25]),
+    "power 0 at 0": (lambda x: np.sum(x**0), [0.0, 2.0], [0.0, 0.0]),
+    "power of array 0 at 0": (lambda x: np.sum(x ** np.array([0.0, 1.0])), [0.0, 0.0], [0.0, 1.0]),
+    # The branch not taken never makes a NaN.
+    "where log": (lambda x: np.sum(np.where(x > 0, np.log(x), 0.0)), [-1.0, 2.0], [0.0, 0.5]),
+    "where nested": (lambda x: np.sum(np.where(x > 1, np.sqrt(np.log(x)), x)), [0.5, 1.0], [1.0, 1.0]),
+    "where through sums": (
+        lambda x: np.sum(np.where(x > 0, np.sqrt(np.sum(x * x) * x), 0.0)),
+        [0.0, 0.0],
+        [0.0, 0.0],
+    ),
+    "maximum not taken": (lambda x: np.sum(np.sqrt(np.maximum(x, 0.0))), [-1.0, 4.0], [0.0, 0.25]),
+    "minimum not taken": (lambda x: np.sum(np.minimum(np.exp(x), 1.0)), [1e3, -1e3], [0.0, 0.0]),
+    "max in its own entry": (
+        lambda x: np.sum(np.sqrt(np.max(np.stack([x, x - 1.0]), axis=0))),
+        [0.0, 4.0],
+        [INF, 0.25],
+    ),
+    "rows of an infinite slope": (
+        lambda x: np.sum(np.sqrt(np.max(np.reshape(x, (2, 2)), axis=1))),
+        [0.0, -1.0, 4.0, 1.0],
+        [INF, 0.0, 0.25, 0.0],
+    ),
+    # A NaN is as extreme as it gets.
+    "max of NaN": (
+        lambda x: np.sum(np.max(np.reshape(x, (2, 2)), axis=1)),
+        [NAN, 1.0, 2.0, 1.0],
+        [1, 0, 1, 0],
+    ),
+    "maximum of NaN": (lambda x: np.sum(np.maximum(x, 0.0)), [NAN, 1.0], [1.0, 1.0]),
+    "square of NaN": (lambda x: np.sum(x**2), [NAN, 1.0], [NAN, 2.0]),
+}
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_the_convention(name: str) -> None:
+    loss, x, expected = POINTS[name]
+    found = symgrad.grad(loss, target="interpreter")(np.array(x))
+    np.testing.assert_allclose(found, expected, rtol=1e-14, atol=0.0)
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in POINTS if "NaN" not in n and "slope" not in n and "sqrt" not in n]
+)
+def test_both_modes_agree(name: str) -> None:
+    loss, x, expected = POINTS[name]
+    for k, e in enumerate(np.eye(len(x))):
+        _, slope = symgrad.jvp(loss, (np.array(x),), (e,), target="interpreter")
+        # A tangent of 0 times an infinite slope is NaN: only reverse mode keeps entries apart.
+        if np.isfinite(slope):
+            np.testing.assert_allclose(slope, expected[k], rtol=1e-14, atol=0.0)
+
+
+def test_a_guarded_branch_is_guarded_in_every_order() -> None:
+    def loss(x):
+        return np.where(x > 0.0, x**1.5, 0.0)
+
+    derivative = symgrad.grad(loss, target="interpreter")
+    for _ in range(3):
+        assert derivative(-4.0) == 0.0
+        derivative = symgrad.grad(derivative, target="interpreter")
+
+
+@pytest.mark.parametrize("exponent", [np.array([1, -1]), np.array([0, 2])])
+def test_integer_powers_are_refused_where_they_may_be_negative(exponent: np.ndarray) -> None:
+    power = symgrad.compile(lambda n, k: n**k, target="interpreter")
+    with pytest.raises(symgrad.errors.UnsupportedError, match="integer exponent"):
+        power(np.array([2, 3]), exponent)
+    assert symgrad.compile(lambda n, k: n**k, target="interpreter")(np.array([2, 3]), 3).tolist() == [8, 27]
+    with pytest.raises(symgrad.errors.DTypeError, match="negative"):
+        symgrad.compile(lambda n, k: n**k, target="interpreter")(np.array([2, 3]), -1)
