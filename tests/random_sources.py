@@ -33,7 +33,7 @@ SMOOTH = (
 EXACT = (  # the same bits everywhere
     "{a} + {b}", "{a} - {b}", "{a} * {b}", "{a} + {b}", "-{a}", "abs({a})", "{r} * 0.5", "2 - {a}", "{a} + 1",
     "{r} / 4", "1.5 * {a}", "np.square({a})", "np.maximum({a}, {b})", "np.minimum({a}, 1)", "np.fmax({a}, {b})",
-    "np.clip({a}, -1, 1)", "np.clip({r}, {b}, None)", "np.where({c}, {a}, {b})", "np.where({a} > {b}, {a}, 0)",
+    "np.clip({r}, -1, 1)", "np.clip({r}, {b}, None)", "np.where({c}, {a}, {b})", "np.where({a} > {b}, {a}, 0)",
     "np.where({c} > 0, {a}, {b})", "np.positive({a})", "np.copysign({r}, {a})", "np.heaviside({r}, 0.5)",
     "{a}.astype(np.float32)", "{a}.astype(float)", "np.select([{c} > 1, {c} < 0], [{a}, {b}], 0.25)",
     "np.nan_to_num({r})", "np.zeros_like({a}) + {b}", "np.full_like({r}, 2) * {a}", "{a} if True else {b}",
@@ -44,14 +44,14 @@ JUMPS = (  # of exact operands only; integers, truth values and steps
     "{a} // (np.abs({b}) + 1)", "{a} % 3", "{a} % (np.abs({b}) + 1)", "np.fmod({a}, 2)", "{n} & 3", "{n} | {n}",
     "{n} << 1", "{n} >> 1", "{n} ^ 1", "np.argmax({s}, axis={axis})", "np.argmin({s})", "{a}.astype(np.int32)",
     "np.count_nonzero({a})", "np.any({a} > 0, axis={axes})", "np.all({a}, axis={axes}, keepdims=True)", "{n}**2",
-    "np.searchsorted([-1.0, 0.0, 1.0], {r})", "np.allclose({a}, {b})", "np.signbit({r})",
+    "np.searchsorted([-1.0, 0.0, 1.0], {r})", "np.allclose({r}, {b})", "np.signbit({r})",
 )  # fmt: skip
 MOVES = (  # nothing is computed
     "{a}.T", "{a}[::-1]", "{a}[..., None]", "{a}[None]", "np.squeeze({a})", "{a}.reshape(-1)", "np.ravel({a}, order='F')",
     "np.flip({a}, axis={axes})", "np.moveaxis({a}, 0, -1)", "np.swapaxes({a}, 0, -1)", "np.broadcast_to({a}, (2, *{a}.shape))",
     "np.broadcast_arrays({a}, {b})[0]", "np.expand_dims({a}, -1)", "np.atleast_2d({a})", "np.roll({a}, 1)",
     "np.roll({a}, -4, axis={axis})", "np.roll({a}, (1, 2), axis=(0, 1))", "np.concatenate([{a}, {b}])",
-    "np.concatenate([{a}, {b}], axis=-1)", "np.concatenate([{a}, {b}, {a}], axis=None)", "np.stack([{a}, {b}])",
+    "np.concatenate([{a}, {b}], axis=-1)", "np.concatenate([{a}, {r}, {a}], axis=None)", "np.stack([{a}, {b}])",
     "np.stack([{a}, {a} * 2], axis=-1)", "np.hstack([{a}, {b}])", "np.vstack([{a}, {b}])", "np.append({a}, {b})",
     "np.pad({a}, 1)", "np.pad({a}, (2, 0), mode='edge')", "np.pad({a}, 2, mode='reflect')", "np.pad({a}, (0, 3), mode='wrap')",
     "np.pad({a}, 1, mode='symmetric')", "np.pad({a}, 1, constant_values=0.5)", "np.tile({a}, 2)", "np.tile({a}, (2, 1))",
@@ -69,10 +69,10 @@ SUMS = (
     "np.max({s}, axis={axes})", "np.min({s}, axis={axes}, keepdims=True)", "np.std({s}, axis={axes})", "np.var({r}, axis={axes})",
     "np.ptp({s}, axis={axis})", "np.linalg.norm({r})", "np.linalg.norm({r} + 1.5, axis={axis})", "np.diff({a}, axis={axis})",
     "np.trace({a})", "{a} @ {b}", "{a} @ {b}", "{a} @ {b}.T", "{a}.T @ {b}", "np.dot({a}, {b})", "np.inner({a}, {b})", "np.outer({a}, {b})",
-    "np.tensordot({a}, {b}, axes=1)", "np.tensordot({a}, {b}, axes=0)", "np.vdot({a}, {b})", "np.kron({a}, {b})", "np.cross({a}, {b})",
+    "np.tensordot({a}, {b}, axes=1)", "np.tensordot({a}, {b}, axes=0)", "np.vdot({a}, {b})", "np.kron({a}, {b})", "np.cross(np.stack([{a}] * 3, -1), np.stack([{r}, {a}, {r}], -1))",
     "np.einsum({einsum2})", "np.einsum({einsum2})", "np.einsum({einsum1})", "np.einsum({einsum3})", "np.convolve({a}, {b})",
     "np.gradient({r})", "np.trapezoid({r})", "np.average({r}, axis={axis})", "np.nansum({r}, axis={axes})", "np.max({s}, initial=0.25)",
-    "np.sum({a}, where={c} > 0, axis={axes})", "np.add.reduce({a})", "np.polyval([1.0, {a}, -0.5], {r})", "np.interp({r}, [-1, 0, 2], [0.5, 1, 3])",
+    "np.sum({a}, where={c} > 0, axis={axes})", "np.add.reduce({a}[None])", "np.polyval([1.0, {a}, -0.5], {r})", "np.interp({r}, [-1, 0, 2], [0.5, 1, 3])",
 )  # fmt: skip
 SLICES = (":", "::-1", "1:", ":-1", "::2", "-2:", "5:0:-2", "1:1", "0", "-1", "None", "...", "::-2", "-9:9:3")
 PICKS = ("[0, -1, 0]", "[[0, -1], [-1, 0]]", "np.array([0], dtype=np.int8)", "np.array([], dtype=int)", "[-1]")
@@ -243,14 +243,14 @@ def _text(names: Sequence[str], lines: Iterable[str], results: Sequence[Known]) 
 
 
 @st.composite
-def written(draw: st.DrawFn, most_lines: int = 12) -> Written:
+def written(draw: st.DrawFn, most_lines: int = 16) -> Written:
     """Functions of up to four arguments."""
     arguments = [_argument(draw) for _ in range(draw(st.integers(1, 4)))]
     names = [f"x{k}" for k in range(len(arguments))]
     growing = Growing(draw, [Known(name, value, True) for name, value in zip(names, arguments, strict=True)])
-    for _ in range(draw(st.integers(2, most_lines))):
+    for _ in range(draw(st.integers(4, most_lines))):
         growing.grow()
     made = growing.pool[len(arguments) :] or growing.pool
     count = draw(st.integers(1, min(5, len(made))))
-    single = any(np.asarray(known.value).dtype == np.float32 for known in growing.pool) or "float32" in "".join(growing.lines)
+    single = any(np.asarray(known.value).dtype.newbyteorder("=") == np.float32 for known in growing.pool)
     return Written(_text(names, growing.lines, made[-count:]), tuple(arguments), single)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-# The samples are written as users write them, not as a type checker likes them.
 # pyright: reportOptionalOperand=false, reportUnusedExpression=false, reportConstantRedefinition=false
 import random
 import time
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import special, stats
 
 X = np.array([1.0, 2.0, 3.0])
 A = np.arange(12.0).reshape(4, 3)
@@ -30,7 +30,7 @@ class Refused:
     options: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
-# ---- what is returned ------------------------------------------------------------------------------------
+# ---- what is returned (as users write it, not as a type checker likes it) --------------------------------
 def returns_vector(x: Any) -> Any:
     y = np.tanh(x)
     return y * y
@@ -258,6 +258,45 @@ def unsupported_function(x: Any) -> Any:
     return np.median(x)
 
 
+def library_function(x: Any) -> Any:
+    return special.logsumexp(x)
+
+
+NORMAL = stats.norm
+
+
+def library_object(x: Any) -> Any:
+    return np.sum(NORMAL.cdf(x))
+
+
+def list_beside_an_array(x: Any) -> Any:
+    return np.sum(np.ones(3) * [x[0], x[1], 1.0])
+
+
+def option_of_a_plain_array(x: Any) -> Any:
+    return np.sum(np.pad(np.ones(3), 1, constant_values=x[0]))
+
+
+def method_of_a_plain_array(x: Any) -> Any:
+    return np.sum(np.ones((3, 3)).dot(x))
+
+
+def range_of_an_argument(x: Any, counts: Any) -> Any:
+    return sum(x[i] for i in range(counts.max() + 1))
+
+
+def branch_on_an_argument(x: Any, times: Any) -> Any:
+    return x[0] if times[0] > 0.0 else x[1]
+
+
+def mask_as_an_argument(x: Any, mask: Any) -> Any:
+    return np.sum(x[mask])
+
+
+def groups_of_an_argument(x: Any, names: Any) -> Any:
+    return np.sum(x * np.unique(names))
+
+
 def unsupported_method(x: Any) -> Any:
     return np.sum(x.view(np.int64))
 
@@ -273,7 +312,8 @@ REFUSED: tuple[Refused, ...] = (
             mask_index, dictionary_key, adds_in_place, writes_into_argument, writes_into_new_array,
             writes_a_row, writes_through_out, appends_to_global, writes_to_captured_array, draws,
             draws_from_generator, draws_with_random, reads_clock, reads_file, unsupported_function,
-            unsupported_method,
+            unsupported_method, library_function, library_object, list_beside_an_array,
+            option_of_a_plain_array, method_of_a_plain_array,
         )
     ),
     Refused("returns_no_pair", returns_no_pair, options={"has_aux": True}),
@@ -284,6 +324,14 @@ REFUSED: tuple[Refused, ...] = (
     Refused("integer_number", weighted, (2, X)),
     Refused("complex_argument", square, (X + 1j,)),
     Refused("object_argument", square, (np.array([1.0, None]),)),
+    Refused("long_double_argument", weighted, (X, X.astype(np.longdouble))),
+    Refused("text_array_argument", weighted, (X, np.array(["a", "b", "c"]))),
+    Refused("time_argument", weighted, (X, np.array(["2020-01-01"], "M8[D]"))),
+    Refused("record_argument", weighted, (X, np.zeros(3, "f8,i4"))),
+    Refused("range_of_an_argument", range_of_an_argument, (X, np.array([0, 2, 1]))),
+    Refused("branch_on_an_argument", branch_on_an_argument, (X, X)),
+    Refused("mask_as_an_argument", mask_as_an_argument, (X, X > 1.0)),
+    Refused("groups_of_an_argument", groups_of_an_argument, (X, np.array([0, 2, 1]))),
     Refused("text_argument", square, ("abc",)),
     Refused("list_with_text", square, ([1.0, "abc"],)),
     Refused("argument_missing", weighted, (X,)),

@@ -12,7 +12,7 @@ import pytest
 import refusals
 import symgrad
 from golden_files import Golden
-from refusals import REFUSED, A, Refused, X, returns_vector, weighted
+from refusals import REFUSED, A, Refused, X, returns_pair, returns_vector, weighted
 from symgrad.errors import SymgradError
 
 
@@ -60,6 +60,10 @@ def test_tangents_and_cotangents(golden: Golden) -> None:
     )
     golden("errors/cotangent_shape.txt", message(lambda: pull(np.ones((3, 1)))))
     golden("errors/cotangent_dtype.txt", message(lambda: pull(np.ones(3, np.float32))))
+    golden("errors/cotangent_integers.txt", message(lambda: pull(np.ones(3, int))))
+    golden("errors/cotangent_list.txt", message(lambda: pull([1.0, 2.0, 3.0])))
+    pair = symgrad.vjp(returns_pair, X, target="interpreter")[1]
+    golden("errors/cotangent_structure.txt", message(lambda: pair([1.0, X])))
 
 
 def test_every_message_is_complete() -> None:

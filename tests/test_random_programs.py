@@ -83,7 +83,10 @@ def check_slopes(program: Written, target: str) -> None:
         return
     quotients = []
     for h in STEPS:
-        ends = [quiet(moved, *(x + sign * h * d for x, d in zip(at, direction, strict=True))) for sign in (1.0, -1.0)]
+        ends = [
+            quiet(moved, *(type(x)(x + step * d) if isinstance(x, float) else x + step * d for x, d in zip(at, direction, strict=True)))
+            for step in (h, -h)
+        ]
         quotients.append((ends[0] - ends[1]) / (2 * h))
     coarse, fine = ((4 * b - a) / 3 for a, b in zip(quotients[:-1], quotients[1:], strict=True))
     if abs(coarse - fine) <= 1e-6 * scale:  # no kink and no jump between

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 from symgrad.errors import ArgumentError
 from symgrad.ir.core import Function
@@ -32,26 +32,72 @@ def _options(target: str | None, static: Argnums) -> Options:
         targets = (*late(COMPILER).TARGETS, INTERPRETER)
         if chosen not in targets:
             raise ArgumentError(f"no target {chosen!r}", cure="targets: " + ", ".join(targets))
-    return Options(chosen, _numbers(static))
+    return Options(chosen, _numbers(static, "static_argnums"))
 
 
-def _numbers(argnums: Argnums) -> tuple[Argnum, ...]:
-    return (argnums,) if isinstance(argnums, int | str) else tuple(argnums)
+def _numbers(argnums: Argnums, option: str = "argnums") -> tuple[Argnum, ...]:
+    """The arguments that an option names, as a tuple."""
+    listed = cast("object", (argnums,) if isinstance(argnums, int | str) else argnums)
+    if not isinstance(listed, Sequence):
+        raise ArgumentError(
+            f"{option} is of type {type(listed).__name__}: arguments are named by position or name",
+            cure=f'write it as {option}=0, {option}="x" or {option}=(0, 1)',
+        )
+    numbers = tuple(cast("Sequence[object]", listed))
+    for number in numbers:
+        if not isinstance(number, int | str) or isinstance(number, bool):
+            raise ArgumentError(
+                f"{option}: {number!r} is neither a position nor a name",
+                cure=f'write it as {option}=0, {option}="x" or {option}=(0, 1)',
+            )
+    return cast("tuple[Argnum, ...]", numbers)
 
 
-def _request(mode: Mode, argnums: Argnums, has_aux: bool) -> Request:
-    for number in _numbers(argnums):
-        if not isinstance(number, int | str) or isinstance(number, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(f"argnums: {number!r} is neither a position nor a name")
-    return Request(mode, _numbers(argnums), isinstance(argnums, int | str), has_aux)
+def _request(mode: Mode, argnums: Argnums, has_aux: object) -> Request:
+    numbers = _numbers(argnums)
+    if not isinstance(has_aux, bool):
+        raise ArgumentError(
+            f"has_aux is {has_aux!r}, neither True nor False",
+            cure="to differentiate several arguments, write argnums=(0, 1)",
+        )
+    return Request(mode, numbers, isinstance(argnums, int | str), has_aux)
+
+
+def _check_callable(fn: object, name: str) -> None:
+    if not callable(fn):
+        raise ArgumentError(
+            f"{name} is given an object of type {type(fn).__name__}, not a function",
+            cure=f"pass the function itself, not its result, and options by name: {name}(loss, ...)",
+        )
+
+
+def _tuple_of(given: object, name: str) -> tuple[Any, ...]:
+    """The primals or tangents of `jvp`; anything but a tuple or list is refused."""
+    if type(given) not in (tuple, list):
+        raise ArgumentError(
+            f"jvp: {name} is of type {type(given).__name__}, and must be a tuple with one entry an argument",
+            cure="for one argument write jvp(f, (x,), (x_dot,))",
+        )
+    return tuple(cast("Sequence[Any]", given))
 
 
 def compile(fn: Fn, *, static_argnums: Argnums = (), target: str | None = None) -> Compiled:
     """The function compiled as it is: same arguments, same results.
 
-    `target` is "numba_cpu" (default) or "interpreter", which needs no compilation and is slow. Results of
-    rank 0 are NumPy scalars; arrays are fresh at each call.
+    `fn` takes and returns arrays, numbers, and containers of them. It is traced at the first call with
+    arguments of new types, shapes or structure; the object that is returned keeps what was compiled.
+
+    `static_argnums` names arguments, by position or name, whose values are fixed in the program: another
+    value is traced anew. Numbers of which the code needs the value, as in `range(n)`, are fixed without it;
+    arrays of which it does, such as masks, are not.
+
+    `target` is "numba_cpu" (default) or "interpreter", which needs no compilation and is slow; the
+    environment variable SYMGRAD_TARGET names another default.
+
+    Results of rank 0 are NumPy scalars, also where `fn` returns a Python number; arrays are fresh at each
+    call.
     """
+    _check_callable(fn, "compile")
     return Compiled(fn, Request(Mode.VALUE), _options(target, static_argnums))
 
 
@@ -65,12 +111,21 @@ def value_and_grad(
 ) -> Compiled:
     """A function that returns (value, gradients) of a scalar loss, computed by one compiled program.
 
+    `fn` is the loss: a function of arrays, numbers, and containers of them that returns one real number.
+
     `argnums` names the differentiated arguments by position or name: one gives its gradient, a sequence a
-    tuple of gradients. A gradient has the structure, shapes and dtypes of its argument. With `has_aux`, `fn`
-    returns (loss, anything else) and the result is ((loss, anything else), gradients).
+    tuple of gradients. A gradient has the structure, shapes and dtypes of its argument.
+
+    With `has_aux`, `fn` returns (loss, aux) and the result is ((loss, aux), gradients). `aux` is any array,
+    number, or container of them; integers and booleans in it come back as NumPy scalars, and strings are
+    refused.
+
+    `static_argnums` and `target` are those of `compile`: arguments whose values are fixed in the program,
+    which is traced anew when they change, and where it runs.
 
     Raises NonScalarError if the loss is not one real number, NotDifferentiableError for integer arguments.
     """
+    _check_callable(fn, "value_and_grad")
     return Compiled(fn, _request(Mode.VALUE_AND_GRADIENT, argnums, has_aux), _options(target, static_argnums))
 
 
@@ -88,21 +143,29 @@ def compile_grad(
 @overload
 def compile_grad(
     fn: Fn,
-    *,
     argnums: Argnums = 0,
     has_aux: bool = False,
+    *,
     static_argnums: Argnums = (),
     target: str | None = None,
 ) -> Compiled: ...
 def compile_grad(
     fn: Fn | None = None,
-    *,
     argnums: Argnums = 0,
     has_aux: bool = False,
+    *,
     static_argnums: Argnums = (),
     target: str | None = None,
 ) -> Compiled | Callable[[Fn], Compiled]:
-    """Decorator: a plain NumPy loss becomes a function that returns (value, gradients); see `value_and_grad`.
+    """Decorator: a plain NumPy loss becomes a function that returns (value, gradients).
+
+    It is `value_and_grad`, with or without options: `@compile_grad`, `@compile_grad(argnums="w")`.
+
+    `argnums` names the differentiated arguments by position or name (by default the first); a sequence gives
+    a tuple of gradients. With `has_aux` the function returns (loss, aux), aux being arrays, numbers, or
+    containers of them (no strings; integers and booleans come back as NumPy scalars), and the result is
+    ((loss, aux), gradients). `static_argnums` names arguments whose values are fixed in the program, which is
+    traced anew when they change: masks, flags, sizes. `target` is "numba_cpu" or "interpreter".
 
     >>> import numpy as np
     >>> @compile_grad(target="interpreter")
@@ -111,6 +174,9 @@ def compile_grad(
     >>> loss(np.array([1.0, 2.0]))
     (np.float64(5.0), array([2., 4.]))
     """
+
+    if fn is not None:
+        _check_callable(fn, "compile_grad")
 
     def decorate(wrapped: Fn) -> Compiled:
         return value_and_grad(wrapped, argnums, has_aux, static_argnums=static_argnums, target=target)
@@ -126,10 +192,16 @@ def grad(
     static_argnums: Argnums = (),
     target: str | None = None,
 ) -> Compiled:
-    """A function that returns the gradients of a scalar loss; with `has_aux`, (gradients, anything else).
+    """A function that returns the gradients of a scalar loss; with `has_aux`, (gradients, aux).
 
-    Gradients are functions like any other: `grad(grad(f))` is the second derivative.
+    The arguments are those of `value_and_grad`: `argnums` names the differentiated arguments; with `has_aux`
+    the loss returns (loss, aux); the values of `static_argnums` are fixed in the program; `target` is where
+    it runs.
+
+    Gradients are functions like any other: `grad(grad(f))` is the second derivative. Keep the result: each
+    `grad(f)` is an object of its own, which traces anew.
     """
+    _check_callable(fn, "grad")
     return Compiled(fn, _request(Mode.GRADIENT, argnums, has_aux), _options(target, static_argnums))
 
 
@@ -138,13 +210,18 @@ def jvp(
 ) -> tuple[Any, Any]:
     """(fn(*primals), its derivative along the tangents), by forward mode.
 
-    Each tangent has the structure, shapes and dtypes of its primal.
+    Both are tuples with one entry an argument. Each tangent has the structure, shapes and dtypes of its
+    primal.
     """
-    primals = tuple(primals)
+    _check_callable(fn, "jvp")
+    primals, tangents = _tuple_of(primals, "primals"), _tuple_of(tangents, "tangents")
     if len(primals) != len(tangents):
-        raise ArgumentError(f"jvp: {len(primals)} primals and {len(tangents)} tangents")
+        raise ArgumentError(
+            f"jvp: {len(primals)} primals and {len(tangents)} tangents",
+            cure="pass one tangent an argument; zeros where there is no change",
+        )
     request = Request(Mode.PUSH_FORWARD, tuple(range(len(primals))))
-    return _kept(fn, request, target).seeded(primals, tuple(tangents))
+    return _kept(fn, request, target).seeded(primals, tangents)
 
 
 def vjp(fn: Fn, *primals: Any, target: str | None = None) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
@@ -152,6 +229,7 @@ def vjp(fn: Fn, *primals: Any, target: str | None = None) -> tuple[Any, Callable
 
     The cotangent has the structure, shapes and dtypes of the result. `pull` runs the forward program again.
     """
+    _check_callable(fn, "vjp")
     value = _kept(fn, Request(Mode.VALUE), target)(*primals)
     request = Request(Mode.PULL_BACK, tuple(range(len(primals))))
 
@@ -217,6 +295,7 @@ def check_grads(
     >>> check_grads(np.sin, (np.ones(3),), order=2).max_error < 1e-9
     True
     """
+    _check_callable(fn, "check_grads")
     if not isinstance(args, tuple | list):
         raise ArgumentError(
             f"args is {type(args).__name__}, not a tuple of arguments", cure="write (x,) for one"
@@ -256,4 +335,5 @@ def trace(fn: Fn, *args: Any, **kwargs: Any) -> Function:
 
     Print it with `print(symgrad.format_function(...))`, run it with `symgrad.interpret(...)`.
     """
+    _check_callable(fn, "trace")
     return trace_function(fn, args, kwargs).function

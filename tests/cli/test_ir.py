@@ -13,6 +13,29 @@ from cli.commands import HERE, LOSS, WRONG, Cli
 from golden_files import Golden
 from symgrad.ir.parser import parse_function
 
+METHODS = """import numpy as np
+from symgrad import compile_grad
+
+
+class Model:
+    def loss(self, x):
+        return np.sum(x * x)
+
+    @compile_grad
+    def compiled(self, x):
+        return np.sum(x * x)
+
+    @staticmethod
+    def static(x):
+        return np.sum(x)
+
+    @classmethod
+    def of_class(cls, x):
+        return np.sum(x)
+
+
+model = Model()
+"""
 IR_STAGES = ("traced", "joint", "optimized", "fused", "scheduled")
 
 
@@ -79,6 +102,21 @@ def test_explain(cli: Cli, golden: Golden) -> None:
     assert record["kernels"][0]["lines"] == ["model.py:7"]
 
 
+@pytest.mark.parametrize("method", ["loss", "compiled"])
+def test_methods(method: str, cli: Cli, tmp_path: Path) -> None:
+    """One of an object that the file makes, or of the object that comes first among the sample arguments."""
+    bare, sampled = tmp_path / "bare.py", tmp_path / "sampled.py"
+    bare.write_text(METHODS, encoding="utf-8")
+    example = "\n\ndef example_args():\n    return model, np.ones(3)\n"
+    sampled.write_text(METHODS + example, encoding="utf-8")
+    of_object = cli("ir", f"{bare}:model.{method}", "--args", "f64[3]")
+    of_class = cli("ir", f"{sampled}:Model.{method}")
+    assert (of_class.code, of_class.out) == (0, of_object.out)
+    assert of_class.out.startswith(f"func @{method}_vjp(%x: f64[3]) -> (f64[], f64[3]) {{")
+    assert cli("ir", f"{bare}:Model.static", "--args", "f64[3]").out.startswith("func @static_vjp(")
+    assert cli("ir", f"{bare}:Model.of_class", "--args", "f64[3]").out.startswith("func @of_class_vjp(")
+
+
 def test_messages(cli: Cli, golden: Golden, tmp_path: Path) -> None:
     plain = tmp_path / "plain.py"
     plain.write_text("def f(x, y):\n    return x.foo(y)\n\n\nn = 3\n", encoding="utf-8")
@@ -86,6 +124,8 @@ def test_messages(cli: Cli, golden: Golden, tmp_path: Path) -> None:
     broken.write_text("import numpy as np\n\nx = np.nothing_of_the_kind\n", encoding="utf-8")
     odd = tmp_path / "odd.py"
     odd.write_text("def f(x):\n    return x\n\n\ndef example_args():\n    return [1.0]\n", encoding="utf-8")
+    methods = tmp_path / "methods.py"
+    methods.write_text(METHODS, encoding="utf-8")
     attempts = [
         (f"{tmp_path}/none.py:f",),
         (f"{tmp_path}/none",),
@@ -101,6 +141,8 @@ def test_messages(cli: Cli, golden: Golden, tmp_path: Path) -> None:
         (f"{plain}:f", "--args", "f64[3] f64[3]", "--argnums", ","),
         (f"{broken}:f",),
         (f"{odd}:f",),
+        (f"{methods}:Model.loss", "--args", "f64[3]"),
+        (f"{methods}:Model", "--args", "f64[3]"),
     ]
     texts: list[str] = []
     for attempt in attempts:

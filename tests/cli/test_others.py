@@ -76,6 +76,22 @@ def test_ops(cli: Cli) -> None:
     }  # fmt: skip
 
 
+def test_ops_fit_a_terminal(cli: Cli) -> None:
+    rows = cli("ops").out.splitlines()
+    assert len(rows) == len(OPS) + 1
+    assert max(map(len, rows)) <= 120
+
+
+def test_one_op_in_full(cli: Cli) -> None:
+    out = cli("ops", "scatter_add").out
+    assert OPS["scatter_add"].doc in out
+    assert cli("ops", "scatter_add", "--json").record["formula"] == OPS["scatter_add"].doc
+    missing = cli("ops", "hypt")
+    assert (missing.code, missing.out) == (2, "")
+    assert "no op hypt" in missing.err
+    assert "hypot" in missing.err
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_ops_of_a_family(family: str, cli: Cli) -> None:
     rows = cli("ops", "--family", family).out.splitlines()

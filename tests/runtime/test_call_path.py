@@ -70,7 +70,9 @@ def test_keyword_only_arguments_that_the_call_before_left_out() -> None:
 
 
 def test_more_arguments_than_in_the_call_before() -> None:
-    agree(collected, call(X), call(X, 1.0), call(X, 1.0, X), call(X, a=1.0), call(X, 2.0, b=X, a=1.0), call(X))
+    agree(
+        collected, call(X), call(X, 1.0), call(X, 1.0, X), call(X, a=1.0), call(X, 2.0, b=X, a=1.0), call(X)
+    )
     agree(collecting, call(), call(X), call(X, X), call())
 
 

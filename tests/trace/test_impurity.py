@@ -8,7 +8,9 @@ from __future__ import annotations
 import datetime
 import math
 import os
+import pathlib
 import random
+import subprocess
 import time
 import uuid
 from collections.abc import Callable
@@ -218,3 +220,17 @@ def test_printing_is_allowed(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_names_imported_from_math() -> None:
     agree(lambda x: imported_sin(x) * math.cos(x), 0.5)
+
+
+def _reads_path(x: Any) -> Any:
+    return np.sum(x) * len(pathlib.Path(__file__).read_text())
+
+
+def _runs_program(x: Any) -> Any:
+    return np.sum(x) * len(subprocess.check_output(["true"]))
+
+
+@pytest.mark.parametrize("fn", [_reads_path, _runs_program])
+def test_files_and_programs_are_refused_through_any_module(fn: Callable[[Any], Any]) -> None:
+    with pytest.raises(ImpureError, match="reads or writes outside the program"):
+        trace_function(fn, (np.ones(2),))

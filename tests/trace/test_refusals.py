@@ -95,7 +95,7 @@ PYTHON: list[tuple[Callable[..., Any], str, str]] = [
     (lambda x: f"{x[0, 0]:.2f}", "an f-string", "outside"),
     (lambda x: str(x[0, 0]), "str()", "outside"),
     (lambda x: np.asarray(x), "np.asarray()", "leave the value as it is"),
-    (lambda x: np.arange(3)[np.argmax(x[0])], "conversion to a plain NumPy array", "a @ x"),
+    (lambda x: np.arange(3)[np.argmax(x[0])], "conversion to a plain NumPy array", "write np.take(a, k"),
     (lambda x: x[x > 0], "a traced mask", "np.where(mask, x, 0)"),
     (lambda x: np.where(x), "np.where(condition)", "np.where(condition, a, b)"),
     (lambda x: np.compress(x[0] > 1, x, axis=1), "np.compress", "np.where"),

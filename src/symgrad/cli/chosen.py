@@ -69,9 +69,11 @@ def chosen(options: Namespace) -> Chosen:
     """The function and the sample arguments that the options choose."""
     path, name = _split(options.function)
     module = load_file(Path(path))
-    function = _requested(_find(module, name, path), options)
-    args, kwargs = sample_arguments(module, function, options.args, path)
-    return Chosen(function, args, kwargs)
+    found, owner = _find(module, name, path)
+    args, kwargs = sample_arguments(module, found, options.args, path)
+    if owner is not None:
+        found, args = _bound(found, owner, args, f"{path}:{name}"), args[1:]
+    return Chosen(_requested(found, options), args, kwargs)
 
 
 # ---- the function ------------------------------------------------------------------------------------------
@@ -124,25 +126,44 @@ def users_place(error: BaseException) -> Loc | None:
     return found
 
 
-def _find(module: ModuleType, name: str, path: str) -> Callable[..., Any]:
-    """The function of this name (`Class.method` too); without a name, the only compiled one."""
+def _find(module: ModuleType, name: str, path: str) -> tuple[Callable[..., Any], type | None]:
+    """The function of this name, by default the only compiled one, and the class whose object it needs."""
     if not name:
         compiled = [key for key, value in vars(module).items() if isinstance(value, Compiled)]
         if len(compiled) != 1:
-            listed = ", ".join(compiled) or "none"
-            raise ArgumentError(
-                f"{path} has {len(compiled)} compiled functions ({listed})", cure=f"name one: {path}:NAME"
-            )
+            listed = [f"{path}:{key}" for key in compiled or _functions(module)]
+            what = f"{len(compiled)} functions that are compiled" if compiled else "no compiled function"
+            cure = f"name one: {', '.join(listed)}" if listed else "there are no functions in it"
+            raise ArgumentError(f"{path} has {what}", cure=cure)
         name = compiled[0]
-    found: Any = module
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
-        named = [k for k, v in vars(module).items() if _is_function(v, module) and not k.startswith("_")]
-        raise ArgumentError(
-            f"{path} has no function {name}", cure=f"functions in it: {', '.join(named) or 'none'}"
-        )
-    return found
+    *outer, last = name.split(".")
+    holder: Any = module
+    for part in outer:
+        holder = getattr(holder, part, None)
+    found = getattr(holder, last, None)
+    if not callable(found) or isinstance(found, type):
+        listed = ", ".join(_functions(module)) or "none"
+        raise ArgumentError(f"{path} has no function {name}", cure=f"functions in it: {listed}")
+    own = inspect.isfunction(found) or isinstance(found, Compiled)
+    static = isinstance(inspect.getattr_static(holder, last, None), staticmethod)
+    return found, holder if isinstance(holder, type) and own and not static else None
+
+
+def _bound(found: Callable[..., Any], owner: type, args: tuple[Any, ...], written: str) -> Callable[..., Any]:
+    """A method of a class as that of the object that comes first among the sample arguments."""
+    if args and isinstance(args[0], owner):
+        return cast("Any", found).__get__(args[0])
+    raise ArgumentError(
+        f"{written} is a method: it needs an object of {owner.__name__}",
+        cure="name the method of an object that the file makes, as FILE.py:object.method, "
+        "or let example_args() return the object first",
+    )
+
+
+def _functions(module: ModuleType) -> list[str]:
+    """The names of the file's own functions."""
+    names = [name for name, value in vars(module).items() if _is_function(value, module)]
+    return [name for name in names if not name.startswith("_") and name != "example_args"]
 
 
 def _is_function(value: object, module: ModuleType) -> bool:

@@ -36,7 +36,7 @@ _COLLECT = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 @dataclass(frozen=True, slots=True)
 class _Parameters:
-    """What parameters the generated function has: those of the user's function that have names of their own."""
+    """The parameters of the generated function: those of the user's function that have names of their own."""
 
     plain: tuple[str, ...]  # by position or keyword
     keyword_only: tuple[str, ...]

@@ -10,20 +10,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from symgrad.errors import ArgumentError, ShapeError
-from symgrad.ir.types import ArrayType, array_type, type_of
+from symgrad.errors import ArgumentError
 from symgrad.runtime.call import Call, generated_call
 from symgrad.runtime.late import CHECKS, EXPLAIN, STAGES, late
 from symgrad.runtime.program import Program, input_values
-from symgrad.runtime.request import Request, answer, seed_names
+from symgrad.runtime.request import Request, answer
+from symgrad.runtime.seeds import fitted_seeds
 from symgrad.trace.arguments import Arguments, Signature
 from symgrad.trace.capture import GuardFailed
-from symgrad.trace.promotion import weak_kind
 from symgrad.trace.session import trace_function
 from symgrad.trace.tracer import Tracer
-from symgrad.trace.trees import flatten, unflatten
+from symgrad.trace.trees import unflatten
 from symgrad.trace.wrapping import Wrapping
 
 if TYPE_CHECKING:
@@ -104,15 +101,7 @@ class Compiled(Wrapping):
         """What was asked of the function, given the tangents or cotangents that it needs besides."""
         arguments = self._signature.bind(args, {})
         program, captured = self._program(arguments, args, {})
-        leaves = flatten(seeds)[0]
-        wanted = program.answer.seeds
-        if len(leaves) != len(wanted):
-            raise ArgumentError(
-                f"{self.request.mode.value}: {len(leaves)} tangents or cotangents for {len(wanted)}",
-                loc=program.traced.defined,
-            )
-        names = seed_names(program.answer, program.traced)
-        fitted = [_seed(*seed, program) for seed in zip(leaves, wanted, names, strict=True)]
+        fitted = fitted_seeds(self.request.mode, seeds, program, arguments)
         found = program.run([*input_values(program.traced, arguments.leaves, captured), *fitted])
         return unflatten(program.answer.result_tree, found)
 
@@ -195,18 +184,3 @@ class Compiled(Wrapping):
         values = input_values(program.traced, arguments.leaves, captured)
         checks = late(CHECKS)
         return checks.check_program(program, checks.Point(self._signature, arguments, self.fn), values)
-
-
-def _seed(leaf: Any, type: ArrayType, name: str, program: Program) -> Any:
-    """A tangent or cotangent of this type; Python numbers take its dtype."""
-    if isinstance(leaf, Tracer):
-        given = leaf.type if leaf.weak is None else leaf.type.with_dtype(type.dtype)
-    else:
-        given = type_of(leaf) if weak_kind(leaf) is None else array_type(type.dtype)
-    if given != type:
-        raise ShapeError(
-            f"{name} is {given}, and must be {type}",
-            loc=program.traced.defined,
-            why="a tangent has the type of its argument, and a cotangent that of its result",
-        )
-    return leaf if isinstance(leaf, Tracer) else np.asarray(leaf, type.dtype)

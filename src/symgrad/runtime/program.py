@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -30,7 +31,8 @@ INTERPRETER = "interpreter"
 DEFAULT_TARGET = "numba_cpu"
 
 # Ops of the traced function. A loop that is unrolled into more is straight-line code that takes LLVM minutes.
-COMPILED_LIMIT = 1200
+COMPILED_LIMIT = 3000
+LIMIT_VARIABLE = "SYMGRAD_COMPILED_LIMIT"  # names another limit
 
 log = logging.getLogger("symgrad.compile")
 
@@ -87,7 +89,8 @@ class Program:
     @property
     def runs_on(self) -> str:
         """The target, or the interpreter for a program too long to compile."""
-        return INTERPRETER if len(self.traced.function.body.ops) > COMPILED_LIMIT else self.target
+        limit = int(os.environ.get(LIMIT_VARIABLE) or COMPILED_LIMIT)
+        return INTERPRETER if len(self.traced.function.body.ops) > limit else self.target
 
     @property
     def executable(self) -> Executable:
@@ -100,7 +103,11 @@ class Program:
         started = time.perf_counter()
         name, ops = self.traced.function.name, len(self.traced.function.body.ops)
         if self.runs_on != self.target:
-            log.warning("%s has %d ops: it is interpreted, for compiling it would take minutes", name, ops)
+            log.warning(
+                "%s has %d ops: it is interpreted, for compiling it would take minutes; write its loops over"
+                " arrays, or lift the limit with %s",
+                *(name, ops, LIMIT_VARIABLE),
+            )
         if self.runs_on == INTERPRETER:
             found = interpreted(self.optimized)
         else:

@@ -81,20 +81,6 @@ def answer(request: Request, traced: Traced, arguments: Arguments) -> Answer:
             assert_never(request.mode)
 
 
-def seed_names(answer: Answer, traced: Traced) -> list[str]:
-    """What a caller would call the params that the transform adds."""
-    match answer.transform:
-        case PushForward(wrt=wrt):
-            leaves = [
-                source for source in map(traced.inputs.__getitem__, wrt) if isinstance(source, ArgumentLeaf)
-            ]
-            return [f"the tangent of `{leaf.path}`" for leaf in leaves]
-        case PullBack():
-            return [f"the cotangent of the {path}" for path in leaf_paths(traced.result_tree, "result")]
-        case _:
-            return []
-
-
 def _param(traced: Traced, arguments: Arguments, leaf: int) -> int:
     """The number of the param that a leaf of the arguments is."""
     path = arguments.paths[leaf]
@@ -104,13 +90,13 @@ def _param(traced: Traced, arguments: Arguments, leaf: int) -> int:
             if not type.is_real:
                 floats = "a float" if source.weak is not None else f"np.asarray({path}, dtype=float)"
                 cure = f"pass {floats}, or leave `{path}` out of argnums"
-                raise not_differentiable(traced.function.name, path, str(type), cure).at(traced.defined)
+                raise not_differentiable(traced.name, path, str(type), cure).at(traced.defined)
             return number
-    raise not_differentiable(traced.function.name, path, "fixed in the program").at(traced.defined)
+    raise not_differentiable(traced.name, path, "fixed in the program").at(traced.defined)
 
 
 def _check_loss(request: Request, traced: Traced) -> None:
-    name, tree = traced.function.name, traced.result_tree
+    name, tree = traced.name, traced.result_tree
     if request.has_aux:
         pair = children_of(tree)
         if not (isinstance(tree, Items) and len(pair) == 2 and isinstance(pair[0], Leaf)):

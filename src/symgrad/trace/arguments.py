@@ -37,6 +37,10 @@ class Arguments:
         """The structure of an argument, given by position or by name."""
         return self.trees[self._number_of(argument)]
 
+    def argument_of(self, leaf: int) -> str:
+        """The argument that a leaf is part of."""
+        return next(name for name, start, stop in self.ranges if start <= leaf < stop)
+
     def _number_of(self, argument: int | str) -> int:
         if isinstance(argument, int):
             count = len(self.ranges)

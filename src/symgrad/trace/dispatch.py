@@ -114,11 +114,12 @@ class NumPy:
                 _refuse_write(construct(name), WRITES[function])
             found = FUNCTIONS.get(function)
             if found is None:
-                like.recorder.settle(tracers_in((args, options)))
+                given = list(tracers_in((args, options)))
+                like.recorder.settle(given)
                 raise UnsupportedError(
                     f"{name} is not supported on traced arrays",
                     loc=caller(),
-                    cure=CURES.get(function, OTHERWISE),
+                    cure=like.recorder.cure(given, CURES.get(function, OTHERWISE)),
                 )
             if function not in _TAKE_LISTS:
                 args = tuple(_joined(x, like) for x in args)
@@ -126,7 +127,14 @@ class NumPy:
             bound = _bind(name, found, args, options)
             if bound.arguments.get("out") is not None:
                 _refuse_write(name)
-            return as_numpy_has_it(function, like, found(*bound.args, **bound.kwargs))
+            try:
+                made = found(*bound.args, **bound.kwargs)
+            except AttributeError as error:
+                # Where NumPy takes an array or a list, ours may know tracers only.
+                raise UnsupportedError(
+                    f"{name} is not supported for these arguments", loc=caller(), cure=OTHERWISE
+                ) from error
+            return as_numpy_has_it(function, like, made)
 
     def operator(self, ufunc: np.ufunc, operands: tuple[Any, ...]) -> Any:
         """The result of a Python operator, for which Python numbers stay weak; NotImplemented if not ours."""

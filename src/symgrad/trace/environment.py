@@ -69,6 +69,7 @@ from symgrad.trace.impure import (
     pure_constructor,
 )
 from symgrad.trace.kinds import stand_in
+from symgrad.trace.listed import listing
 from symgrad.trace.modules import VIEWED, ModuleView, library_view, user_view
 from symgrad.trace.origin import (
     is_harmless,
@@ -76,6 +77,8 @@ from symgrad.trace.origin import (
     is_user_module,
 )
 from symgrad.trace.plain import plain_copy
+from symgrad.trace.refusals import FORMULA
+from symgrad.trace.static_leaves import dtype_cure
 from symgrad.trace.tallies import Tally, is_number
 from symgrad.trace.tracer import Recorder, Tracer
 from symgrad.trace.trees import is_named_tuple
@@ -237,9 +240,9 @@ class Environment:
             case type():
                 return self.class_(value, path)
             case GenericAlias() | UnionType() | np.ufunc():
-                return self.itself(value, path)
+                return listing(self.itself(value, path))
             case _ if type(value) is type(np.sum):
-                return self.itself(value, path)
+                return listing(self.itself(value, path))
             case _:
                 return self._object(value, path)
 
@@ -265,7 +268,7 @@ class Environment:
             return self.refused(value, path, lambda: DTypeError(what, cure="use np.asarray(...) of it"))
         if not supported(dtype.newbyteorder("=")):
             what = f"`{path.text}` is an array of {dtype}, which is not supported"
-            return self.refused(value, path, lambda: DTypeError(what))
+            return self.refused(value, path, lambda: DTypeError(what, cure=dtype_cure(dtype)))
         if path.key in self.fixed:
             held = value.copy()
             held.flags.writeable = False
@@ -375,9 +378,9 @@ class Environment:
             what = (
                 f"`{path.text}` is a {cls.__module__}.{cls.__qualname__}, whose contents a trace cannot see"
             )
-            return self.refused(
-                value, path, lambda: UnsupportedError(what, cure="pass the arrays that it holds")
-            )
+            scipy = cls.__module__.startswith("scipy.")
+            cure = FORMULA if scipy else "pass the arrays that it holds"
+            return self.refused(value, path, lambda: UnsupportedError(what, cure=cure))
         made = self.class_of(value, path)
         shadow = bare_instance(made) if isinstance(made, type) else None
         if shadow is None or made is cls:

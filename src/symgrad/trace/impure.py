@@ -91,9 +91,14 @@ _RULES: tuple[tuple[str, _Kind, str], ...] = (
     ("os", _ENVIRONMENT, "getenv getcwd getpid getlogin cpu_count getloadavg times environ environb"),
     ("os", _IO, "listdir scandir walk stat open read write remove unlink rename replace mkdir system popen"),
     ("io", _IO, "open"),
+    ("pathlib", _IO, "Path PosixPath"),
+    ("subprocess", _IO, ""),
+    ("shutil", _IO, ""),
+    ("socket", _IO, ""),
     ("builtins", _IO, "open input"),
     ("numpy", _IO, "load loadtxt genfromtxt fromfile fromregex memmap save savetxt savez savez_compressed"),
 )  # fmt: skip
+RULED = frozenset(module for module, _, _ in _RULES)  # the modules in which something is impure
 _SHORT_NAMES = {"numpy": "np", "numpy.random": "np.random"}
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType)
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.errors import ImpureError
 from symgrad.trace.capture import Attribute, Item, Path
-from symgrad.trace.impure import impure_attribute, impure_value, pure_constructor
+from symgrad.trace.impure import RULED, impure_attribute, impure_value, pure_constructor
 from symgrad.trace.kinds import stand_in
+from symgrad.trace.listed import listing
 from symgrad.trace.places import caller
 from symgrad.trace.raised import raised
 
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
     from symgrad.trace.environment import Environment
 
 # The library modules in which something is impure or has a substitute.
-VIEWED = frozenset(
-    {"numpy", "numpy.random", "math", "random", "time", "os", "io", "secrets", "uuid", "datetime", "builtins"}
-)
+VIEWED = RULED | {"math", "datetime", "numpy.linalg", "scipy.special"}
 _OWN_NAMES = ("__name__", "__doc__", "__package__", "__loader__", "__spec__", "__file__", "__path__")
 
 
@@ -67,7 +66,7 @@ def library_view(module: ModuleType) -> ModuleType:
             if found is not None:
                 return found
         impure = impure_value(value)
-        return value if impure is None else impure
+        return listing(value) if impure is None else impure
 
     return ModuleView(module, look_up)
 

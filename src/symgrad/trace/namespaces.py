@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 # What Python itself looks up in a module's namespace, past `__missing__`.
 _OWN_NAMES = ("__name__", "__package__", "__spec__", "__file__", "__doc__", "__loader__")
+_WARNED = "__warningregistry__"
 _OPTIMIZED = 0x1  # of co_flags: function bodies have it, class bodies do not
 
 
@@ -54,6 +55,8 @@ class Globals(dict[str, Any]):
     def stored(self) -> Iterator[str]:
         """The names that the traced code assigned."""
         for name, value in self.items():
+            if name == _WARNED:
+                continue  # Python's own note of which warnings it has shown
             if name not in self.provided or self.provided[name] is not value:
                 yield name
         yield from (name for name in self.provided if name not in self)

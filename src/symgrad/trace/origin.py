@@ -32,7 +32,7 @@ _HARMLESS_NAMES = """
     operator.itemgetter operator.attrgetter numpy.finfo numpy.iinfo typing.TypeVar typing.ParamSpec
 """
 _HARMLESS = frozenset(_HARMLESS_NAMES.split())
-_HARMLESS_MODULES = frozenset({"datetime", "zoneinfo", "pathlib", "symgrad"})
+_HARMLESS_MODULES = frozenset({"datetime", "zoneinfo", "symgrad"})
 
 
 @lru_cache(maxsize=4096)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dis
 import inspect
 import linecache
@@ -11,6 +12,7 @@ import sysconfig
 from functools import lru_cache
 from itertools import islice
 from types import FrameType
+from typing import Any
 
 import numpy as np
 
@@ -74,8 +76,8 @@ def construct(fallback: str) -> str:
         line.encode()[loc.column : loc.end_column].decode(errors="replace") if loc.column is not None else ""
     )
     if name.startswith(("CALL", "PRECALL")):
-        called = re.match(r"\s*([\w.]+)\(", text)
-        return f"{called[1]}()" if called is not None else fallback
+        called = _called(text)
+        return fallback if called is None else f"{called}()"
     if name == "UNARY_NOT":
         return "`not`"
     if name == "CONTAINS_OP":
@@ -92,7 +94,44 @@ def construct(fallback: str) -> str:
     return fallback
 
 
+def _called(text: str) -> str | None:
+    """What a call calls, given its text, or the first line of it."""
+    start = re.match(r"\s*([\w.]+)\(", text)
+    try:
+        call = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError:
+        return None if start is None else start[1]
+    match call:
+        case ast.Call(func=ast.Attribute(value=ast.Call() | ast.Subscript() | ast.BinOp(), attr=name)):
+            return f"(...).{name}"
+        case _:
+            return None if start is None else start[1]
+
+
+def opname() -> str:
+    """The name of the instruction that the user's code is in the middle of."""
+    frame = user_frame()
+    return "" if frame is None else _opname(frame)
+
+
+def library_call() -> Any:
+    """The function or method that the user's code is in the middle of calling; None if it cannot be told."""
+    frame = user_frame()
+    named = construct("")
+    if frame is None or not named.endswith("()"):
+        return None
+    first, *rest = named[:-2].split(".")
+    found: Any = frame.f_locals.get(first, frame.f_globals.get(first))
+    for name in rest:
+        found = getattr(found, name, None)
+    return found
+
+
 def _opname(frame: FrameType) -> str:
     """The name of the instruction that the frame is in."""
-    code = frame.f_code.co_code
-    return dis.opname[code[frame.f_lasti]]
+    code, at = frame.f_code.co_code, frame.f_lasti
+    while (
+        at > 0 and dis.opname[code[at]] == "CACHE"
+    ):  # a call of a Python function rests behind its instruction
+        at -= 2
+    return dis.opname[code[at]]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, cast
 import numpy
 
 from symgrad.errors import SymgradError, UnsupportedError
-from symgrad.trace.places import STORE, caller, construct
+from symgrad.trace.places import STORE, caller, construct, library_call, opname
 from symgrad.trace.raised import raised
 
 if TYPE_CHECKING:
@@ -33,6 +33,31 @@ _INSTEAD = {
     "sorted()": "use np.sort(x)",
     "range()": "loop over a number that does not depend on the arguments, or on the shape",
 }
+
+_CONVERSION = "a conversion to a plain NumPy array"
+FORMULA = "write its formula with NumPy functions and those of scipy.special (docs/numpy.md lists them)"
+
+
+def _unknown(function: Any) -> bool:
+    """Whether a function is a library's, and neither NumPy's nor Python's own."""
+    owner: object = getattr(function, "__self__", None)
+    module = str(getattr(function, "__module__", None) or type(owner).__module__)
+    return module.startswith(("scipy.", "numpy.polynomial")) and not isinstance(function, np.ufunc)
+
+
+def _conversion_cure(what: str, function: Any) -> str:
+    """What to write where NumPy would make a plain array of a tracer."""
+    if what.startswith("(...).") or isinstance(getattr(function, "__self__", None), np.ndarray):
+        name = what[:-2].rsplit(".", 1)[-1]
+        return "write a @ x for a.dot(x)" if name == "dot" else f"call the function: np.{name}(a, x)"
+    if isinstance(getattr(function, "__wrapped__", function), np.ufunc | type(np.sum)):
+        return f"stack lists first, {what[:-1]}np.array([...])), and trace no other options"
+    name = opname()
+    if name == "BINARY_SUBSCR":
+        return "write np.take(a, k, axis=0) for a[k]"
+    if name == "BINARY_OP":
+        return "stack a list first: a * np.array([...])"
+    return "leave the value as it is: NumPy functions and operators take it, and np.array([...]) a list"
 
 
 class Refusals:
@@ -60,6 +85,17 @@ class Refusals:
                 cure="make it of its parts: np.array([a, b]), np.stack, np.concatenate or np.where",
             )
         cure = _MATH_CURE if what.startswith("math.") else _INSTEAD.get(what, cure)
+        function = library_call()
+        if _unknown(function):
+            tracer.recorder.settle([tracer])
+            return UnsupportedError(
+                f"{what} is a function that symgrad does not know",
+                loc=caller(),
+                why=f"it takes plain numbers, not a traced {tracer.type}",
+                cure=FORMULA,
+            )
+        if fallback == _CONVERSION:
+            cure = _conversion_cure(what, function)
         return tracer.recorder.refusal(tracer, what, cure)
 
     def __bool__(self) -> bool:
@@ -100,8 +136,8 @@ class Refusals:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         self._demand(
-            "a conversion to a plain NumPy array",
-            "leave the value as it is; write a @ x for a.dot(x)",
+            _CONVERSION,
+            "leave the value as it is: NumPy functions and operators take it",
         )
 
     def __contains__(self, item: object) -> bool:

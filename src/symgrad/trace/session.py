@@ -22,6 +22,7 @@ from symgrad.trace.arguments import Arguments, Signature
 from symgrad.trace.capture import Content, Fetch, Key, LeafRoot, Path, hint
 from symgrad.trace.dispatch import NUMPY
 from symgrad.trace.environment import Environment
+from symgrad.trace.fixed import fixed_values
 from symgrad.trace.impure import generator_states
 from symgrad.trace.origin import is_user_class
 from symgrad.trace.promotion import Weak, weak_kind
@@ -96,6 +97,7 @@ class Traced:
     notes: tuple[str, ...]  # what is fixed in the program, and why
     defined: Loc | None  # where the function is defined
     returns: Loc | None  # where it returns
+    name: str  # of the function, as errors say it
 
     def accepts(self, names: tuple[str, ...], tree: TreeDef, leaves: Collection[Any]) -> bool:
         """Whether arguments have the structure and types of the traced ones; `fetch` checks the rest."""
@@ -278,6 +280,8 @@ class _Attempt:
         self.params[param] = ArgumentLeaf(index, path, kind.weak)
         if index not in self.request.kept and (kind.weak is not None or isinstance(leaf, np.generic)):
             self.recorder.static.add(param)
+        elif index not in self.request.kept and isinstance(leaf, np.ndarray):
+            self.recorder.arguments[param] = self.request.arguments.argument_of(index)
         return Tracer(param, self.recorder, kind.weak, array=kind.array)
 
     def _static_leaf(self, index: int, leaf: Any, path: str, reason: str | None) -> Any:
@@ -339,9 +343,10 @@ class _Attempt:
             result_tree,
             captures.fetcher([path for path, _ in arrays]),
             leaf_test(tuple(self.kinds)),
-            (*self.notes, *self.environment.notes),
+            (*self.notes, *self.environment.notes, *fixed_values(captures)),
             definition(self.request.fn),
             returns(self.request.fn),
+            self.request.signature.name,
         )
 
 

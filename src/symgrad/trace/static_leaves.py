@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import DTypeError, ImpureError, NotDifferentiableError, UnsupportedError
-from symgrad.ir.types import ArrayType, supported
+from symgrad.ir.types import ArrayType, DType, supported
 from symgrad.trace.impure import is_generator
 from symgrad.trace.tallies import Tally, count_used
 from symgrad.trace.tracer import Tracer
@@ -15,7 +15,17 @@ from symgrad.trace.tracer import Tracer
 _CURES = {
     "c": "pass the real and the imaginary part as two arrays",
     "O": "make it an array of numbers: np.asarray(..., dtype=float)",
+    "f": "convert it: x.astype(np.float64)",
+    "M": "pass numbers: (t - t0) / np.timedelta64(1, 's')",
+    "m": "pass numbers: t / np.timedelta64(1, 's')",
+    "V": "pass each of its fields as an array of its own",
 }
+_CODES = "pass numbers that stand for it, such as codes = np.unique(names, return_inverse=True)[1]"
+
+
+def dtype_cure(dtype: DType) -> str:
+    """What to do with an array of a dtype that is not supported."""
+    return _CURES.get(dtype.kind, _CODES)
 
 
 def not_differentiable(
@@ -46,9 +56,7 @@ def check_static(leaf: Any, path: str) -> None:
             dtype = np.asarray(leaf).dtype
             if supported(dtype.newbyteorder("=")):
                 return
-            raise DTypeError(
-                f"`{path}` has dtype {dtype}, which is not supported", cure=_CURES.get(dtype.kind)
-            )
+            raise DTypeError(f"`{path}` has dtype {dtype}, which is not supported", cure=dtype_cure(dtype))
         raise DTypeError(
             f"`{path}` is a {type(leaf).__name__}, not a plain array", cure="pass np.asarray of it"
         )

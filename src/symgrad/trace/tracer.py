@@ -63,6 +63,7 @@ class Recorder(Builder):
         self.static: set[Value] = (
             set()
         )  # params that may be made constants of the trace, if the code needs it
+        self.arguments: dict[Value, str] = {}  # params that `static_argnums` could fix, by argument
         self.literals: list[tuple[Value, np.ndarray[Any, Any]]] = []  # large concrete arrays met, as inputs
         self.closed = False  # the trace is over: its tracers are dead
 
@@ -80,14 +81,27 @@ class Recorder(Builder):
             f"{what} needs the number behind a traced {tracer.type}",
             loc=caller(),
             why="the function is traced once for all values of its arguments: the number is not known here",
-            cure=cure,
+            cure=self.cure([tracer], cure),
         )
+
+    def cure(self, tracers: Iterable[Tracer], cure: str) -> str:
+        """A cure, with what else helps where these tracers depend on arguments without a derivative."""
+        roots = self._all_roots(tracers)
+        names = sorted({self.arguments[root] for root in roots if root in self.arguments})
+        if not names or not roots <= self.static | self.arguments.keys():
+            return cure
+        told = " and ".join(f"`{name}`" for name in names)
+        given = repr(names[0] if len(names) == 1 else tuple(names))
+        return f"{cure}; or fix {told} in the program, traced again when it changes: static_argnums={given}"
 
     def settle(self, tracers: Iterable[Tracer]) -> None:
         """Start the trace again with static params fixed, if they are all that these tracers depend on."""
-        roots = set[Value]().union(*(self._roots(tracer.value) for tracer in tracers))
+        roots = self._all_roots(tracers)
         if roots and roots <= self.static:
             raise raised(ConcreteNeeded(frozenset(roots)))
+
+    def _all_roots(self, tracers: Iterable[Tracer]) -> set[Value]:
+        return set[Value]().union(*(self._roots(tracer.value) for tracer in tracers))
 
     def _roots(self, value: Value) -> set[Value]:
         """The values without a defining op that a value is computed from."""
