@@ -5,6 +5,7 @@ large to be compared, is left out. Lines whose result jumps (rounding, compariso
 about *exact* values, which every target has bit for bit.
 """
 
+# ruff: noqa: E501 - the tables below have several templates a line
 from __future__ import annotations
 
 import warnings
@@ -17,7 +18,22 @@ from hypothesis import strategies as st
 
 Array = np.ndarray[Any, Any]
 
-SHAPES = ((), (1,), (3,), (4,), (2, 3), (3, 3), (3, 1), (1, 3), (2, 1, 3), (2, 3, 2), (0,), (3, 0), (0, 3), (1, 2, 1, 3))
+SHAPES = (
+    (),
+    (1,),
+    (3,),
+    (4,),
+    (2, 3),
+    (3, 3),
+    (3, 1),
+    (1, 3),
+    (2, 1, 3),
+    (2, 3, 2),
+    (0,),
+    (3, 0),
+    (0, 3),
+    (1, 2, 1, 3),
+)
 DTYPES = ("f8", "f8", "f8", "f4", "i8", "i4", "u1", "i1", "?")
 LARGEST = 1e3  # of the numbers that programs may contain
 MOST = 300  # elements of an array
@@ -75,7 +91,13 @@ SUMS = (
     "np.sum({a}, where={c} > 0, axis={axes})", "np.add.reduce({a}[None])", "np.polyval([1.0, {a}, -0.5], {r})", "np.interp({r}, [-1, 0, 2], [0.5, 1, 3])",
 )  # fmt: skip
 SLICES = (":", "::-1", "1:", ":-1", "::2", "-2:", "5:0:-2", "1:1", "0", "-1", "None", "...", "::-2", "-9:9:3")
-PICKS = ("[0, -1, 0]", "[[0, -1], [-1, 0]]", "np.array([0], dtype=np.int8)", "np.array([], dtype=int)", "[-1]")
+PICKS = (
+    "[0, -1, 0]",
+    "[[0, -1], [-1, 0]]",
+    "np.array([0], dtype=np.int8)",
+    "np.array([], dtype=int)",
+    "[-1]",
+)
 
 
 @dataclass(frozen=True)
@@ -108,7 +130,16 @@ class Growing:
     def grow(self) -> None:
         """One more line, if what is drawn makes sense."""
         templates, jumps = self.draw(
-            st.sampled_from([(SMOOTH, False), (EXACT, False), (JUMPS, True), (MOVES, False), (SUMS, False), (MOVES, False)])
+            st.sampled_from(
+                [
+                    (SMOOTH, False),
+                    (EXACT, False),
+                    (JUMPS, True),
+                    (MOVES, False),
+                    (SUMS, False),
+                    (MOVES, False),
+                ]
+            )
         )
         template = self.draw(st.sampled_from(templates))
         used: list[Known] = []
@@ -150,11 +181,17 @@ class Growing:
     def details(self, rank: int) -> dict[str, Callable[[], str]]:
         """What else there is to fill in, for a first operand of this rank."""
         axis = st.integers(-rank, rank - 1) if rank else st.none()
-        axes = st.one_of(st.none(), axis, st.lists(axis, max_size=rank, unique_by=lambda n: n % max(rank, 1)).map(tuple))
+        axes = st.one_of(
+            st.none(),
+            axis,
+            st.lists(axis, max_size=rank, unique_by=lambda n: int(n or 0) % max(rank, 1)).map(tuple),
+        )
         return {
             "{axis}": lambda: str(self.draw(axis)),
             "{axes}": lambda: str(self.draw(axes) if rank else None),
-            "{slices}": lambda: ", ".join(self.draw(st.lists(st.sampled_from(SLICES), min_size=1, max_size=rank + 1))),
+            "{slices}": lambda: ", ".join(
+                self.draw(st.lists(st.sampled_from(SLICES), min_size=1, max_size=rank + 1))
+            ),
             "{picks}": lambda: self.draw(st.sampled_from(PICKS)),
             "{einsum1}": lambda: self.einsum(1),
             "{einsum2}": lambda: self.einsum(2),
@@ -229,7 +266,11 @@ def _argument(draw: st.DrawFn) -> Any:
         return array[::-1]
     if made == "strided":
         return np.repeat(array, 2, axis=-1)[..., ::2]
-    return array.astype(dtype.newbyteorder()) if made == "foreign" else np.array(array, order="F" if made == "F" else "C")
+    return (
+        array.astype(dtype.newbyteorder())
+        if made == "foreign"
+        else np.array(array, order="F" if made == "F" else "C")
+    )
 
 
 def _text(names: Sequence[str], lines: Iterable[str], results: Sequence[Known]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import HealthCheck, given, note, settings
 import symgrad
 from random_sources import Written, written
 
-COMPILED = max(4, settings.default.max_examples // 12)  # numba takes seconds a program
+COMPILED = max(4, settings().max_examples // 12)  # numba takes seconds a program
 STEPS = (1e-3, 5e-4, 2.5e-4)
 
 
@@ -60,7 +61,9 @@ def check_slopes(program: Written, target: str) -> None:
         return
     rng = np.random.default_rng(0)
     at = [program.arguments[k] for k in chosen]
-    direction = [np.asarray(rng.uniform(-1, 1, np.shape(x))).astype(np.asarray(x).dtype.newbyteorder("=")) for x in at]
+    direction = [
+        np.asarray(rng.uniform(-1, 1, np.shape(x))).astype(np.asarray(x).dtype.newbyteorder("=")) for x in at
+    ]
 
     def moved(*reals: Any) -> Any:
         """The loss as a function of its real arguments."""
@@ -75,7 +78,10 @@ def check_slopes(program: Written, target: str) -> None:
         assert np.shape(bar) == np.shape(x)
         assert np.asarray(bar).dtype == np.asarray(x).dtype.newbyteorder("=")
     backward = sum(float(np.sum(np.asarray(bar, float) * d)) for bar, d in zip(bars, direction, strict=True))
-    tangents = tuple(type(x)(d) if isinstance(x, float) else d[()] if np.ndim(x) == 0 else d for x, d in zip(at, direction, strict=True))
+    tangents = tuple(
+        type(x)(d) if isinstance(x, float) else d[()] if np.ndim(x) == 0 else d
+        for x, d in zip(at, direction, strict=True)
+    )
     forward = float(quiet(lambda: symgrad.jvp(moved, tuple(at), tangents, target="interpreter"))[1])
     scale = 1.0 + sum(float(np.sum(np.abs(bar))) for bar in bars)
     assert abs(forward - backward) <= (3e-4 if program.single else 1e-9) * scale
@@ -84,11 +90,17 @@ def check_slopes(program: Written, target: str) -> None:
     quotients = []
     for h in STEPS:
         ends = [
-            quiet(moved, *(type(x)(x + step * d) if isinstance(x, float) else x + step * d for x, d in zip(at, direction, strict=True)))
+            quiet(
+                moved,
+                *(
+                    type(x)(x + step * d) if isinstance(x, float) else x + step * d
+                    for x, d in zip(at, direction, strict=True)
+                ),
+            )
             for step in (h, -h)
         ]
         quotients.append((ends[0] - ends[1]) / (2 * h))
-    coarse, fine = ((4 * b - a) / 3 for a, b in zip(quotients[:-1], quotients[1:], strict=True))
+    coarse, fine = ((4 * b - a) / 3 for a, b in itertools.pairwise(quotients))
     if abs(coarse - fine) <= 1e-6 * scale:  # no kink and no jump between
         assert abs(fine - backward) <= 1e-5 * scale
 

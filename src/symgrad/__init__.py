@@ -12,6 +12,7 @@ value, gradient = loss(np.ones(3))
 
 from __future__ import annotations
 
+from symgrad import errors
 from symgrad.api import (
     check_grads,
     compile,
@@ -33,7 +34,7 @@ from symgrad.trace.trees import register_pytree_node
 __version__ = "0.1.0"
 
 __all__ = [
-    "Compiled", "__version__", "check_grads", "compile", "compile_grad", "format_function", "grad",
+    "Compiled", "__version__", "check_grads", "compile", "compile_grad", "errors", "format_function", "grad",
     "interpret", "jvp", "parse_function", "register_pytree_node", "spec", "stop_gradient", "trace",
     "value_and_grad", "vjp",
 ]  # fmt: skip

@@ -89,9 +89,10 @@ def test_what_does_not_fit_is_refused_in_the_words_of_the_function() -> None:
 
 # ---- names ------------------------------------------------------------------------------------------------
 NAMES = (
-    "self", "args", "kwargs", "absent", "rest", "more", "again", "x", "out", "arena", "run", "call", "slow", "take",
-    "give", "fetch", "owner", "captured", "scalars", "leaves", "empty", "ndarray", "t", "k0", "k9", "v1", "r0",
-    "TreeMismatch", "GuardFailed", "type", "len", "np", "total", "i", "j", "θ", "_", "__x", "status",
+    "self", "args", "kwargs", "absent", "rest", "more", "again", "x", "out", "arena", "run", "call", "slow",
+    "take", "give", "fetch", "owner", "captured", "scalars", "leaves", "empty", "ndarray", "t", "k0", "k9",
+    "v1", "r0", "TreeMismatch", "GuardFailed", "type", "len", "np", "total", "i", "j", "θ", "_", "__x",
+    "status",
 )  # fmt: skip
 
 
