@@ -301,3 +301,17 @@ def test_sums_of_ints_are_exact() -> None:
         k.function(*(k(OPS["sum"], k.params[0], axes=axes) for axes in ((0,), (1,), (0, 1)))),
         np.random.default_rng(0).integers(-(10**15), 10**15, (400, 3)).astype(I64),
     )
+
+
+def test_nothing_can_be_added_to_nothing() -> None:
+    """Unless nothing is to be added."""
+    for count in (2, 0):
+        shapes = (array_type("f64", 0), array_type("f64", count), array_type("i64", count))
+        function = alone(OPS["scatter_add"], Example(shapes, (("axes", (0,)),)))
+        call = plain(generated(function))
+        args = (np.zeros(0), np.ones(count), np.zeros(count, np.int64))
+        if count == 0:
+            agree(function, call, args)
+            continue
+        with pytest.raises(IndexError, match="size 0"):
+            call(*args)

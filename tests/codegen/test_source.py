@@ -19,7 +19,8 @@ from sample_losses import network, rosenbrock
 from symgrad.codegen.loops import STACK_LIMIT
 from symgrad.codegen.loops_text import format_module
 from symgrad.codegen.target import TARGETS
-from symgrad.ir.core import Function
+from symgrad.ir.builder import Builder
+from symgrad.ir.core import Function, Value
 from symgrad.ir.opdef import Example
 from symgrad.ir.ops import OPS
 from symgrad.ir.types import ArrayType, array_type
@@ -167,3 +168,28 @@ def test_loops_are_vectorised(tmp_path: Path) -> None:
     assert len(re.findall(r"fmul <\d+ x double>", text)) > 2
     assert len(re.findall(r"fadd reassoc nsz contract <\d+ x double>", text)) > 0
     assert "fmul double" not in text
+
+
+def test_temporaries_without_elements() -> None:
+    """They have places in an arena of no bytes."""
+    builder = Builder()
+    x, i = Value(array_type("f64", 3), "x"), Value(array_type("i64", 0), "i")
+    doubled = builder.emit(OPS["add"], (i, i))
+    picked = builder.emit(OPS["gather"], (x, doubled), {"axes": (0,)})
+    function = Function("nothing", builder.block((x, i), (builder.emit(OPS["sum"], (picked,), {"axes": (0,)}),)))
+    source = generated(function)
+    assert source.arena_bytes == 0
+    agree(function, plain(source), (np.ones(3), np.zeros(0, np.int64)))
+
+
+def test_one_way_out_for_all_shapes() -> None:
+    """Each place where a function raises costs numba code for every array in it."""
+    k = Kernel(*[array_type("f64", n) for n in range(2, 8)])
+    source = generated(k.function(*[k(OPS["neg"], x) for x in k.params]))
+    assert source.text.count("raise ") == 1
+    for number, param in enumerate(k.params):
+        args = [np.ones(n) for n in range(2, 8)]
+        args[number] = np.ones(9)
+        with pytest.raises(ValueError, match="the shape that this is compiled for"):
+            plain(source)(*args)
+        assert param.hint in source.text

@@ -9,6 +9,7 @@
               | LetIndex name = affine // divisor % modulus       an index; the quotient is rounded down
               | Check name = atom, counted from the end if negative, within [0, size), else refuse
               | Branch name = case* otherwise                     the first case whose conditions hold
+              | Require atom, else refuse
               | Store buffer[affine] = atom
               | Combine buffer[affine] = buffer[affine] ⊕ atom
               | AddExactly buffer[affine] += atom, lost[affine] += what rounding took
@@ -88,6 +89,14 @@ class Check:
     name: str
     value: Atom
     size: int
+    refusal: int  # position in the kernel's list
+
+
+@dataclass(frozen=True, slots=True)
+class Require:
+    """A condition without which the kernel refuses."""
+
+    condition: Atom
     refusal: int  # position in the kernel's list
 
 
@@ -212,6 +221,7 @@ Statement: TypeAlias = (
     | Let
     | LetIndex
     | Check
+    | Require
     | Branch
     | Store
     | Combine
@@ -261,6 +271,7 @@ class Refusal:
 
     message: str
     loc: Loc | None
+    error: type[Exception] = IndexError
 
 
 @dataclass(frozen=True, slots=True)

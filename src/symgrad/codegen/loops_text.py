@@ -42,6 +42,7 @@ from symgrad.codegen.loops import (
     Module,
     Observe,
     OpenBlock,
+    Require,
     Retype,
     Scratch,
     Statement,
@@ -109,6 +110,8 @@ def _statement(statement: Statement) -> Iterator[str]:
             yield f"{name} = ({numerator}) // {divisor}" + ("" if modulus is None else f" % {modulus}")
         case Check(name, value, size, refusal):
             yield f"{name} = check {_atom(value)} in {size} else refuse {refusal + 1}"
+        case Require(condition, refusal):
+            yield f"require {_atom(condition)} else refuse {refusal + 1}"
         case Store(buffer, index, value):
             yield f"{buffer}[{index}] = {_atom(value)}"
         case Combine(buffer, index, kind, value):

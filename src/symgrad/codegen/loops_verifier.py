@@ -46,6 +46,7 @@ from symgrad.codegen.loops import (
     Module,
     Observe,
     OpenBlock,
+    Require,
     Retype,
     Role,
     Scratch,
@@ -55,7 +56,7 @@ from symgrad.codegen.loops import (
 )
 from symgrad.codegen.loops_text import format_kernel, format_statement
 from symgrad.errors import InternalError, SymgradError
-from symgrad.ir.types import I64, ArrayType, DType
+from symgrad.ir.types import BOOL, I64, ArrayType, DType
 
 
 def verify_module(module: Module) -> None:
@@ -133,6 +134,9 @@ class _KernelCheck:
                     self.fail("a check needs an i64 and a refusal")
                 self.new(name)
                 self.bounds[name] = Interval(0, size - 1)
+            case Require(condition, refusal):
+                if self.atom(condition) != BOOL or not 0 <= refusal < len(self.kernel.refusals):
+                    self.fail("what is required is a bool, and has a refusal")
             case Branch():
                 self.branch(statement)
             case Store(buffer, index, value):

@@ -41,7 +41,7 @@ class ModuleSource:
     params: tuple[ArrayType, ...]
     results: tuple[ArrayType, ...]
     arena_bytes: int  # temporary memory, on the stack or lent by `entry`
-    refusals: dict[str, Refusal]  # by the text of the IndexError that is raised for it
+    refusals: dict[str, Refusal]  # by the text of the error that is raised for it
 
 
 def module_source(module: Module) -> ModuleSource:
@@ -191,7 +191,7 @@ class ModuleSourceText:
         yield f"status = {call}"
         for number, refusal in enumerate(kernel.refusals, 1):
             yield f"if status == {number}:"
-            yield f"{INDENT}raise IndexError({refusal_text(refusal)!r})"
+            yield f"{INDENT}raise {refusal.error.__name__}({refusal_text(refusal)!r})"
 
     def _blas(self, step: CallBlas) -> Iterator[str]:
         if step.loc is not None:

@@ -32,6 +32,7 @@ from symgrad.codegen.loops import (
     Case,
     Check,
     Refusal,
+    Require,
     Table,
 )
 from symgrad.codegen.nest import Nest
@@ -46,6 +47,7 @@ from symgrad.ir.opdef import (
     Control,
     Coordinate,
     Gather,
+    NotNegative,
     Piece,
     Reduce,
     Remap,
@@ -53,7 +55,8 @@ from symgrad.ir.opdef import (
     ScatterAdd,
     View,
 )
-from symgrad.ir.types import I64, ArrayType, DType
+from symgrad.ir.ops.elementwise import ge
+from symgrad.ir.types import BOOL, I64, ArrayType, DType
 
 Index: TypeAlias = tuple[Affine, ...]
 Steps: TypeAlias = "Generator[tuple[Value, Index], Atom, Atom]"
@@ -120,6 +123,9 @@ class Point:
                 operands: list[Atom] = []
                 for operand in op.operands:
                     operands.append((yield operand, index))
+                demand = op.opdef.lowering.demands(op.operands[0].type)
+                if demand is not None:
+                    self._demanded(demand, operands[demand.operand], index, op)
                 return operands[0] if source == _SAME else self._applied(op, operands, index)
             case Remap(pieces):
                 types = tuple(v.type for v in op.operands)
@@ -152,6 +158,23 @@ class Point:
         with np.errstate(all="ignore"):
             return literal(np.asarray(op.opdef.evaluate(*numbers, **stated)).item(), dtype)
 
+    def _demanded(self, demand: NotNegative, atom: Atom, index: Index, op: Op) -> None:
+        """The kernel refuses a negative operand."""
+        key = ("demanded", atom)
+        if self.emission.find(key) is not None or (isinstance(atom, Literal) and atom.value >= 0):
+            return
+        condition = self.emission.let(Apply(ge, (atom, zero(atom.dtype)), BOOL), index)
+        with self.emission.at(index):
+            refusal = self._refusal(Refusal(demand.message, op.loc, ValueError))
+            self.emission.add(Require(condition, refusal))
+        self.emission.remember(key, condition, index)
+
+    def _refusal(self, refusal: Refusal) -> int:
+        """The position of a refusal in the kernel's list."""
+        if refusal not in self.refusals:
+            self.refusals.append(refusal)
+        return self.refusals.index(refusal)
+
     def _read(self, value: Value, shape: tuple[int, ...], index: Index) -> Atom:
         """The element of a param, seen under a shape."""
         found = self.emission.find((value, shape, index))
@@ -168,7 +191,7 @@ class Point:
         """The element of the first piece that covers the index; zero where none does."""
         open_: list[tuple[Piece, tuple[Condition, ...]]] = []
         for piece in pieces:
-            conditions = self._covers(piece, index)
+            conditions = self._covers(piece, op.result.type, index)
             if conditions is not None:
                 open_.append((piece, conditions))
             if conditions == ():
@@ -189,10 +212,13 @@ class Point:
             self.emission.add(Branch(name, op.result.type.dtype, tuple(arms), last))
         return Name(name, op.result.type.dtype)
 
-    def _covers(self, piece: Piece, index: Index) -> tuple[Condition, ...] | None:
+    def _covers(self, piece: Piece, type: ArrayType, index: Index) -> tuple[Condition, ...] | None:
         """What must be asked at run time for a piece to cover an index; None if it never does."""
         found: list[Condition] = []
         for part in piece.within:
+            if part.start <= 0 and part.stop >= dims.known(type.shape[part.axis]) and part.step == 1:
+                continue  # the whole axis: true of an index of merged axes too, which runs further
+            self.emission.facts.alone.update(index[part.axis].names())
             conditions = decided(index[part.axis], part, self.emission.bounds)
             if conditions is None:
                 return None
@@ -260,11 +286,9 @@ class Point:
         if isinstance(found, Name):
             return named(found.name)
         refusal = Refusal(f"an index is out of range for axis {axis} with size {size}", op.loc)
-        if refusal not in self.refusals:
-            self.refusals.append(refusal)
         name = self.emission.names.numbered("at")
         with self.emission.at(index):
-            self.emission.add(Check(name, atom, size, self.refusals.index(refusal)))
+            self.emission.add(Check(name, atom, size, self._refusal(refusal)))
         self.emission.index_is(name, Interval(0, size - 1), index)
         self.emission.remember(key, Name(name, I64), index)
         return named(name)

@@ -37,6 +37,7 @@ from symgrad.codegen.loops import (
     LetIndex,
     Observe,
     OpenBlock,
+    Require,
     Scratch,
     Statement,
     Store,
@@ -126,6 +127,8 @@ class KernelSource:
                     f"if {name} < 0 or {name} >= {size}:",
                     f"{INDENT}return {refusal + 1}",
                 ]
+            case Require(condition, refusal):
+                return [f"if not {self._scalars.atom(condition)}:", f"{INDENT}return {refusal + 1}"]
             case Branch():
                 return self._branch(statement)
             case Store(buffer, index, value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os.path import basename
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,13 @@ def run_block(block: Block, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
 def _run_op(op: Op, operands: tuple[Array, ...]) -> tuple[Array, ...]:
     if op.regions:
         return run_control(op, operands)
-    array = np.asarray(op.opdef.evaluate(*operands, **op.keywords()))
+    try:
+        array = np.asarray(op.opdef.evaluate(*operands, **op.keywords()))
+    except (IndexError, ValueError) as error:
+        if op.loc is None:
+            raise
+        kind = IndexError if isinstance(error, IndexError) else ValueError
+        raise kind(f"{error} ({basename(op.loc.file)}:{op.loc.line})") from None
     expected = op.result.type
     if array.shape != tuple(map(dims.known, expected.shape)) or array.dtype != expected.dtype:
         raise InternalError(f"{op.opdef.name} gave {array.dtype}{list(array.shape)} for {expected}")

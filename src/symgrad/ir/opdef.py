@@ -84,6 +84,14 @@ Derivative: TypeAlias = "Partials | Linear | Multilinear | Select | Jvp | ByRegi
 
 # ---- lowering: exactly one of these -----------------------------------------------------------------------
 @dataclass(frozen=True)
+class NotNegative:
+    """An operand of signed integers in which a negative one is an error, as it is to NumPy."""
+
+    operand: int
+    message: str  # of the ValueError
+
+
+@dataclass(frozen=True)
 class Scalar:
     """Elementwise: the op on one element, as an expression over the names of the scalar library.
 
@@ -92,6 +100,11 @@ class Scalar:
 
     source: str
     flops: int = 1  # cost in additions, for the cost model
+    demand: NotNegative | None = None
+
+    def demands(self, operand: ArrayType) -> NotNegative | None:
+        """What is demanded where the operands are of this type."""
+        return self.demand if operand.dtype.kind == "i" else None
 
 
 class Reduction(Enum):

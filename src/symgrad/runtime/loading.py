@@ -10,8 +10,8 @@ from types import ModuleType
 from typing import Any
 
 from symgrad.ir.analysis import walk
-from symgrad.ir.core import Function
-from symgrad.ir.opdef import Gather, ScatterAdd
+from symgrad.ir.core import Function, Op
+from symgrad.ir.opdef import Gather, Scalar, ScatterAdd
 from symgrad.ir.printer import format_function
 from symgrad.ir.types import ArrayType
 from symgrad.runtime.cache import Entry, Json, cache_key, open_cache
@@ -59,8 +59,18 @@ def load(
 
 def _text(traced: Function) -> str:
     """The text that a program is made from; with its places in the source if its errors name them."""
-    named = any(isinstance(op.opdef.lowering, Gather | ScatterAdd) for op in walk(traced.body))
-    return format_function(traced, locs=named)
+    return format_function(traced, locs=any(map(_may_refuse, walk(traced.body))))
+
+
+def _may_refuse(op: Op) -> bool:
+    """Whether an op has errors of its own when the program runs."""
+    match op.opdef.lowering:
+        case Gather() | ScatterAdd():
+            return True
+        case Scalar() as scalar:
+            return scalar.demands(op.operands[0].type) is not None
+        case _:
+            return False
 
 
 def _loaded(entry: Entry, name: str, devices: Any) -> ModuleType | None:

@@ -14,7 +14,7 @@ import numpy
 
 from symgrad.errors import DTypeError, ShapeError
 from symgrad.ir import dims
-from symgrad.ir.opdef import Example, Jvp, Linear, OpDef, Partials, Scalar, Select, Zero
+from symgrad.ir.opdef import Example, Jvp, Linear, NotNegative, OpDef, Partials, Scalar, Select, Zero
 from symgrad.ir.types import BOOL, F32, F64, I64, ArrayType, DType, array_type, type_of
 
 # The stubs of NumPy do not know that its functions give tracers for tracers.
@@ -63,6 +63,7 @@ def elementwise(
     arity: int | None = None,
     convention: str = "",
     commutative: bool = False,  # to the last bit, as maximum is not: maximum(0.0, -0.0)
+    demand: NotNegative | None = None,
 ) -> OpDef:
     """The record of an elementwise op."""
     ufunc = evaluate if isinstance(evaluate, numpy.ufunc) else None
@@ -72,7 +73,7 @@ def elementwise(
         evaluate,
         _infer(name, kinds, count, result),
         derivative,
-        Scalar(source, flops),
+        Scalar(source, flops, demand),
         doc,
         examples=_examples(kinds, count, domain),
         ufunc=ufunc,
@@ -139,6 +140,7 @@ pow_ = elementwise(
     "pow", np.power, "power({0}, {1})", Partials(_pow_base, _pow_exponent), "x raised to y",
     kinds="fiu", domain=(0.3, 2.0), flops=40,
     convention="d/dx x**0 = 0, also at x = 0; d/dy 0**y = 0 for y ≥ 0; d/dy is NaN for x < 0",
+    demand=NotNegative(1, "integers to negative integer powers are not allowed"),
 )  # fmt: skip
 mod = elementwise(
     "mod", np.remainder, "remainder({0}, {1})", Partials(1, lambda z, x, y: -np.floor(x / y)),
