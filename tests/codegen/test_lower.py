@@ -21,6 +21,7 @@ from symgrad.codegen.lower_kernel import walk_statements
 from symgrad.codegen.target import TARGETS
 from symgrad.errors import Loc
 from symgrad.ir.core import Function, Op
+from symgrad.ir.interpreter import interpret
 from symgrad.ir.opdef import Example
 from symgrad.ir.ops import OPS
 from symgrad.ir.types import F32, F64, I64, ArrayType, array_type
@@ -315,3 +316,19 @@ def test_nothing_can_be_added_to_nothing() -> None:
             continue
         with pytest.raises(IndexError, match="size 0"):
             call(*args)
+
+
+@pytest.mark.parametrize(("base", "exponent"), [(2, -1), (-1, -3), (0, -1), (1, -(2**63))])
+def test_integers_to_negative_powers_are_an_error_with_the_users_line(base: int, exponent: int) -> None:
+    function = alone(OPS["pow"], Example((array_type("i64", 3),) * 2))
+    function = replace(function, body=replace(function.body, ops=tuple(map(_placed, function.body.ops))))
+    for call in (plain(generated(function)), lambda *args: interpret(function, *args)):
+        with pytest.raises(ValueError, match=r"negative integer powers.*\(model\.py:7\)"):
+            call(np.array([2, base, 5]), np.array([1, exponent, 0]))
+    checked(function, np.array([2, -3, 0]), np.array([5, 3, 0]))
+
+
+def test_powers_that_cannot_fail_are_not_checked() -> None:
+    for dtype in ("u8", "f64"):
+        function = alone(OPS["pow"], Example((array_type(dtype, 3),) * 2))
+        assert not loops(function).refusals

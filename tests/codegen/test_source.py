@@ -176,7 +176,9 @@ def test_temporaries_without_elements() -> None:
     x, i = Value(array_type("f64", 3), "x"), Value(array_type("i64", 0), "i")
     doubled = builder.emit(OPS["add"], (i, i))
     picked = builder.emit(OPS["gather"], (x, doubled), {"axes": (0,)})
-    function = Function("nothing", builder.block((x, i), (builder.emit(OPS["sum"], (picked,), {"axes": (0,)}),)))
+    function = Function(
+        "nothing", builder.block((x, i), (builder.emit(OPS["sum"], (picked,), {"axes": (0,)}),))
+    )
     source = generated(function)
     assert source.arena_bytes == 0
     agree(function, plain(source), (np.ones(3), np.zeros(0, np.int64)))
