@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from symgrad.errors import DTypeError, UnsupportedError
+from symgrad.errors import DTypeError
 from symgrad.ir.opdef import OpDef
 from symgrad.ir.ops.elementwise import pow_, sigmoid
 from symgrad.ir.ops.special import erf, erfc, xlog1py, xlogy
@@ -49,21 +49,11 @@ def _power(x: Any, y: Any) -> Any:
 
 
 def _check_integer_exponent(y: Any) -> None:
-    """Raise where an integer power may have a negative exponent, which NumPy refuses when it meets one."""
-    if not isinstance(y, Tracer):
-        if np.any(np.asarray(y) < 0):
-            raise DTypeError(
-                "power: integers to negative integer powers are not allowed",
-                loc=caller(),
-                cure="make the base a float, as in 2.0 ** n",
-            )
-        return
-    if y.dtype.kind == "i":
-        y.recorder.settle([y])
-        raise UnsupportedError(
-            "power: a traced integer exponent of an integer base",
+    """Raise for a negative exponent of an integer that is known now; `pow` raises for others at run time."""
+    if not isinstance(y, Tracer) and np.any(np.asarray(y) < 0):
+        raise DTypeError(
+            "power: integers to negative integer powers are not allowed",
             loc=caller(),
-            why="it may be negative, and an integer to a negative power is not an integer",
             cure="make the base a float, as in 2.0 ** n",
         )
 
