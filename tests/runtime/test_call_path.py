@@ -119,3 +119,12 @@ def test_an_error_of_a_later_call_has_no_other_behind_it() -> None:
         with pytest.raises(TypeError) as caught:
             made(*other[0])
         assert caught.value.__context__ is None or caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("target", ["interpreter", "numba_cpu"])
+def test_the_order_in_which_a_dict_was_filled_counts(target: str) -> None:
+    first = symgrad.compile(lambda p: next(iter(p.values())) * 2.0, target=target)
+    keywords = symgrad.compile(lambda **p: next(iter(p.values())) * 2.0, target=target)
+    for _ in range(2):
+        assert first({"a": 1.0, "b": 2.0}) == keywords(a=1.0, b=2.0) == 2.0
+        assert first({"b": 2.0, "a": 1.0}) == keywords(b=2.0, a=1.0) == 4.0

@@ -31,7 +31,16 @@ from symgrad.trace.sources import definition, place, returns
 from symgrad.trace.static_leaves import check_static, not_differentiable
 from symgrad.trace.tallies import Tally, TallyNeeded, commit, count_used
 from symgrad.trace.tracer import ConcreteNeeded, Recorder, Tracer
-from symgrad.trace.trees import Source, TreeDef, Unflatten, flatten, leaf_paths, unflatten, with_classes
+from symgrad.trace.trees import (
+    Source,
+    TreeDef,
+    Unflatten,
+    flatten,
+    insertion_orders,
+    leaf_paths,
+    unflatten,
+    with_classes,
+)
 
 
 # ---- where the params of a traced function come from -------------------------------------------------------
@@ -101,7 +110,12 @@ class Traced:
 
     def accepts(self, names: tuple[str, ...], tree: TreeDef, leaves: Collection[Any]) -> bool:
         """Whether arguments have the structure and types of the traced ones; `fetch` checks the rest."""
-        return names == self.argument_names and tree == self.argument_tree and self.takes(leaves)
+        if names != self.argument_names or tree != self.argument_tree:
+            return False
+        # Trees are equal whatever the order of their dicts; code that loops over a dict sees it.
+        if insertion_orders(tree) != insertion_orders(self.argument_tree):
+            return False
+        return self.takes(leaves)
 
 
 def leaf_test(kinds: tuple[LeafKind, ...]) -> Callable[[Collection[Any]], bool]:

@@ -179,6 +179,12 @@ def children_of(tree: TreeDef) -> tuple[TreeDef, ...]:
     return () if isinstance(tree, Leaf | Empty) else tree.children
 
 
+def insertion_orders(tree: TreeDef) -> tuple[tuple[int, ...], ...]:
+    """The order in which each dict was filled, which code that loops over the dict depends on."""
+    own = (tree.order,) if isinstance(tree, Mapping) else ()
+    return (*own, *(order for child in children_of(tree) for order in insertion_orders(child)))
+
+
 def leaf_count(tree: TreeDef) -> int:
     """How many leaves the tree has."""
     return 1 if isinstance(tree, Leaf) else sum(map(leaf_count, children_of(tree)))
@@ -287,8 +293,8 @@ def write_flatten(tree: TreeDef, value: str, source: Source, leaves: list[str]) 
         case Items(_, children):
             test += f" or len({value}) != {len(children)}"
             parts = [f"{value}[{i}]" for i in range(len(children))]
-        case Mapping(cls, keys):
-            test += f" or len({value}) != {len(keys)}"
+        case Mapping(cls, keys, _, order):
+            test += f" or tuple({value}) != {source.name(tuple(keys[i] for i in order))}"
             if issubclass(cls, defaultdict):  # a missing key would be made
                 test += f" or {value}.default_factory is not {source.name(tree.factory)}"
                 test += "".join(f" or {source.name(key)} not in {value}" for key in keys)
