@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-Arena: TypeAlias = "np.ndarray[Any, np.dtype[np.uint8]]"
+from symgrad.ir.storage import ALIGNMENT
 
-ALIGNMENT = 64  # bytes: a cache line, and the widest vector
+Arena: TypeAlias = "np.ndarray[Any, np.dtype[np.uint8]]"
 
 
 class ArenaPool:

@@ -19,10 +19,10 @@ from symgrad.trace.lifting import (
     axis_of,
     described,
     dtype_in,
-    find_tracer,
     prepare,
     shape_of,
     strong,
+    the_tracer,
     tracer_of,
 )
 from symgrad.trace.places import caller
@@ -50,8 +50,7 @@ def contract(
 
     An axis of size 1 goes along with a larger one of its name, unless the name is in `exact`.
     """
-    like = find_tracer(xs)
-    assert like is not None
+    like = the_tracer(xs)
     xs = [prepare(x, like) for x in xs]
     joint = np.result_type(*map(dtype_in, xs)) if dtype is None else dtype
     if joint == BOOL:
@@ -273,8 +272,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     """The cross product of vectors of 3 numbers along an axis (2 are refused by newer NumPy)."""
     if axis is not None:
         axisa = axisb = axisc = axis
-    like = find_tracer((a, b))
-    assert like is not None
+    like = the_tracer((a, b))
     a, b = (np.moveaxis(tracer_of(x, like), i, -1) for x, i in ((a, axisa), (b, axisb)))
     if a.shape[-1] != 3 or b.shape[-1] != 3:
         raise ShapeError(

@@ -24,7 +24,16 @@ from symgrad.trace import (
     numpy_api_shapes,
     ufuncs,
 )
-from symgrad.trace.lifting import as_dtype, dtype_of, find_tracer, is_listed, kind_of, prepare, tracers_in
+from symgrad.trace.lifting import (
+    as_dtype,
+    dtype_of,
+    find_tracer,
+    is_listed,
+    kind_of,
+    prepare,
+    the_tracer,
+    tracers_in,
+)
 from symgrad.trace.places import caller, construct
 from symgrad.trace.promotion import Weak
 from symgrad.trace.raised import raised
@@ -66,8 +75,7 @@ class NumPy:
 
     def ufunc(self, ufunc: np.ufunc, method: str, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """The result of a ufunc or of one of its methods."""
-        like = find_tracer((operands, options))
-        assert like is not None
+        like = the_tracer((operands, options))
         name = ufuncs.name_of(ufunc) + ("" if method == "__call__" else f".{method}")
         with _at_caller(like):
             return as_numpy_has_it(ufunc, like, self._ufunc(name, ufunc, method, operands, options, like))
@@ -138,8 +146,7 @@ class NumPy:
 
     def operator(self, ufunc: np.ufunc, operands: tuple[Any, ...]) -> Any:
         """The result of a Python operator, for which Python numbers stay weak; NotImplemented if not ours."""
-        like = find_tracer(operands)
-        assert like is not None
+        like = the_tracer(operands)
         with _at_caller(like):
             for x in filter(_foreign, operands):
                 return _beside(ufunc, x, like)

@@ -10,7 +10,7 @@ import numpy
 
 from symgrad.errors import ShapeError
 from symgrad.trace.contractions import LETTERS, contract, diagonal
-from symgrad.trace.lifting import dtype_of, find_tracer, tracer_of
+from symgrad.trace.lifting import dtype_of, the_tracer, tracer_of
 from symgrad.trace.places import caller
 
 # The stubs of NumPy do not know that its functions give tracers for tracers.
@@ -26,8 +26,7 @@ def einsum(
     optimize: Any = False,
 ) -> Any:
     """Σ over the axes not in the result of the product of the operands, in any notation of NumPy's."""
-    like = find_tracer(operands)
-    assert like is not None
+    like = the_tracer(operands)
     spec, arrays = _text_form(operands)
     xs = [tracer_of(x, like) for x in arrays]
     terms, result = _named(spec, [x.ndim for x in xs])

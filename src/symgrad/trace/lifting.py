@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import DTypeError, ShapeError
+from symgrad.errors import DTypeError, InternalError, ShapeError
 from symgrad.ir.ops import constant, iota
 from symgrad.ir.ops.elementwise import convert
 from symgrad.ir.ops.shapes import broadcast, concat, reshape
@@ -42,6 +42,14 @@ def tracers_in(values: Iterable[Any]) -> Iterator[Tracer]:
 def find_tracer(values: Iterable[Any]) -> Tracer | None:
     """The first tracer among values, looking into lists, tuples and dicts."""
     return next(tracers_in(values), None)
+
+
+def the_tracer(values: Iterable[Any]) -> Tracer:
+    """The first tracer among values that NumPy dispatched on, so that there is one."""
+    found = find_tracer(values)
+    if found is None:
+        raise InternalError("a function of traced arrays was reached without one")
+    return found
 
 
 def shape_of(x: Any) -> Shape:

@@ -14,13 +14,13 @@ from symgrad.trace.lifting import (
     as_dtype,
     axis_of,
     dtype_of,
-    find_tracer,
     fit,
     kind_of,
     prepare,
     ramp,
     several,
     strong,
+    the_tracer,
     tracer_of,
 )
 from symgrad.trace.places import caller
@@ -50,8 +50,7 @@ def _real(x: Tracer) -> Tracer:
 # ---- differences and sums --------------------------------------------------------------------------------
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """The differences of neighbours along an axis, n times over."""
-    like = find_tracer((a, prepend, append))
-    assert like is not None
+    like = the_tracer((a, prepend, append))
     x = tracer_of(a, like)
     k = axis_of(axis, x.ndim)
     ends = [tracer_of(v, like) if _given(v) else None for v in (prepend, append)]
@@ -75,8 +74,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """The integral along an axis by the trapezoidal rule."""
-    like = find_tracer((y, x, dx))
-    assert like is not None
+    like = the_tracer((y, x, dx))
     y = tracer_of(y, like)
     k = axis_of(axis, y.ndim)
     width = dx
@@ -90,8 +88,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Central differences along axes, one-sided at the ends, on even or uneven grids."""
-    like = find_tracer((f, varargs))
-    assert like is not None
+    like = the_tracer((f, varargs))
     f = _real(tracer_of(f, like))
     if axis is None:
         axes = tuple(range(f.ndim))
@@ -160,8 +157,7 @@ def linspace(
     device: Any = None,
 ) -> Any:
     """Evenly spaced numbers from start to stop along a new axis."""
-    like = find_tracer((start, stop))
-    assert like is not None
+    like = the_tracer((start, stop))
     count = operator.index(num)
     start, stop = prepare(start, like), prepare(stop, like)
     joint = result_dtype((kind_of(start), kind_of(stop)))
@@ -200,8 +196,7 @@ def logspace(
 # ---- interpolation and convolution -----------------------------------------------------------------------
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """Linear interpolation between the points (xp, fp)."""
-    like = find_tracer((x, xp, fp, left, right))
-    assert like is not None
+    like = the_tracer((x, xp, fp, left, right))
     if period is not None:
         raise UnsupportedError("np.interp: the option period= is not supported", loc=caller())
     x, xp, fp = (fit(v, F64, np.shape(v), like) for v in (prepare(v, like) for v in (x, xp, fp)))
@@ -221,8 +216,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """Σ_j a[k - j] v[j]."""
-    like = find_tracer((a, v))
-    assert like is not None
+    like = the_tracer((a, v))
     a, v = (np.atleast_1d(tracer_of(x, like)) for x in (a, v))
     if a.ndim != 1 or v.ndim != 1 or not a.size or not v.size:
         raise ShapeError(f"convolve: {a.type} and {v.type} must be vectors that are not empty", loc=caller())
@@ -251,8 +245,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
 # ---- polynomials and covariances -------------------------------------------------------------------------
 def polyval(p: Any, x: Any) -> Any:
     """The polynomial with these coefficients, highest power first."""
-    like = find_tracer((p, x))
-    assert like is not None
+    like = the_tracer((p, x))
     x = tracer_of(x, like)
     found = np.zeros_like(x)
     for c in p:
@@ -275,8 +268,7 @@ def cov(
     m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None, *, dtype: Any = None
 ) -> Any:
     """The covariances of the rows (or columns) of a matrix."""
-    like = find_tracer((m, y))
-    assert like is not None
+    like = the_tracer((m, y))
     given = [tracer_of(v, like) for v in (m, y) if v is not None]
     joint = np.result_type(*(v.dtype for v in given), np.float64) if dtype is None else dtype_of(dtype)
     rows: list[Any] = []

@@ -15,13 +15,13 @@ from symgrad.trace.lifting import (
     as_dtype,
     dtype_of,
     fill,
-    find_tracer,
     fit,
     ints_of,
     joint_shape,
     kind_of,
     prepare,
     strong,
+    the_tracer,
     to_shape,
     tracer_of,
 )
@@ -35,8 +35,7 @@ np: Any = numpy
 
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     """x where the condition holds, else y."""
-    like = find_tracer((condition, x, y))
-    assert like is not None
+    like = the_tracer((condition, x, y))
     if x is None or y is None:
         like.recorder.demand(
             like, "np.where(condition) without values", "give both values: np.where(condition, a, b)"
@@ -50,8 +49,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """The choice of the first condition that holds, else the default."""
-    like = find_tracer((condlist, choicelist, default))
-    assert like is not None
+    like = the_tracer((condlist, choicelist, default))
     choices = [prepare(x, like) for x in (*choicelist, default)]
     if len(condlist) != len(choicelist) or not condlist:
         raise ShapeError(
@@ -77,8 +75,7 @@ def full_like(
     device: Any = None,
 ) -> Any:
     """The value in every element of an array with the shape and dtype of a, unless given."""
-    like = find_tracer((a, fill_value))
-    assert like is not None
+    like = the_tracer((a, fill_value))
     wanted = prepare(a, like)
     sizes = np.shape(wanted) if shape is None else ints_of(shape)
     kind = kind_of(strong(wanted) if isinstance(wanted, Tracer) else np.asarray(wanted))
@@ -121,8 +118,7 @@ def clip(
 ) -> Any:
     """The elements, no smaller than one bound and no larger than the other."""
     low, high = (min if a_min is None else a_min), (max if a_max is None else a_max)
-    like = find_tracer((a, low, high))
-    assert like is not None
+    like = the_tracer((a, low, high))
     given = [prepare(x, like) for x in (a, low, high) if x is not None]
     dtype = result_dtype(tuple(map(kind_of, given)))
     a, *bounds = align("clip", dtype, given, like)
@@ -155,8 +151,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
     """Whether elements are equal within a tolerance."""
-    like = find_tracer((a, b))
-    assert like is not None
+    like = the_tracer((a, b))
     a, b = tracer_of(a, like), tracer_of(b, like)
     near = (np.abs(a - b) <= atol + rtol * np.abs(b)) & np.isfinite(b) | (a == b)
     return near | (np.isnan(a) & np.isnan(b)) if equal_nan else near

@@ -16,12 +16,12 @@ from symgrad.trace.lifting import (
     axis_of,
     dtype_in,
     dtype_of,
-    find_tracer,
     fit,
     ints_of,
     is_listed,
     prepare,
     strong,
+    the_tracer,
     tracer_of,
 )
 from symgrad.trace.places import caller
@@ -36,15 +36,13 @@ _MANY_RUNS = 8
 
 def _tracers(arrays: Any) -> list[Tracer]:
     """The arrays as tracers, each in its own dtype."""
-    like = find_tracer((arrays,))
-    assert like is not None
+    like = the_tracer((arrays,))
     return [tracer_of(x, like) for x in arrays]
 
 
 def _alike(what: str, arrays: Any, dtype: Any, casting: str) -> list[Tracer]:
     """The arrays as tracers of one dtype."""
-    like = find_tracer((arrays,))
-    assert like is not None
+    like = the_tracer((arrays,))
     xs = [prepare(x, like) for x in arrays]
     dtypes = [dtype_in(x) for x in xs]
     joint = np.result_type(*dtypes) if dtype is None else dtype_of(dtype)
@@ -124,8 +122,7 @@ def block(arrays: Any) -> Any:
     probe = arrays
     while is_listed(probe):
         depth, probe = depth + 1, probe[0]
-    like = find_tracer((arrays,))
-    assert like is not None
+    like = the_tracer((arrays,))
 
     def leaves(item: Any) -> list[Any]:
         return [leaf for sub in item for leaf in leaves(sub)] if is_listed(item) else [item]
@@ -222,8 +219,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
 
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     """The array with values put in before one constant place of an axis."""
-    like = find_tracer((arr, values))
-    assert like is not None
+    like = the_tracer((arr, values))
     x = tracer_of(arr, like)
     x = np.ravel(x) if axis is None else x
     k = 0 if axis is None else axis_of(axis, x.ndim)
@@ -301,8 +297,7 @@ def at_places(x: Any, places: Any, axis: int) -> Any:
 
 def pad_(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
     """The array with more entries around it."""
-    like = find_tracer((array, options))
-    assert like is not None
+    like = the_tracer((array, options))
     x = tracer_of(array, like)
     widths = [(operator.index(a), operator.index(b)) for a, b in _pairs(pad_width, x.ndim)]
     if any(min(w) < 0 for w in widths):

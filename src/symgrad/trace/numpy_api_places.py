@@ -12,7 +12,7 @@ from symgrad.ir.ops.indexing import scatter_add
 from symgrad.ir.ops.shapes import broadcast, pad
 from symgrad.ir.types import F64, I64, array_type
 from symgrad.trace.contractions import diagonal
-from symgrad.trace.lifting import axis_of, find_tracer, fit, ramp, strong, tracer_of
+from symgrad.trace.lifting import axis_of, fit, ramp, strong, the_tracer, tracer_of
 from symgrad.trace.places import caller
 from symgrad.trace.tracer import Tracer
 
@@ -22,8 +22,7 @@ np: Any = numpy
 
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
     """The entries at indices along an axis."""
-    like = find_tracer((a, indices))
-    assert like is not None
+    like = the_tracer((a, indices))
     x = tracer_of(a, like)
     x = np.ravel(x) if axis is None else x
     k = 0 if axis is None else axis_of(axis, x.ndim)
@@ -42,8 +41,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
 
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     """The entries at indices along an axis, each line with its own."""
-    like = find_tracer((arr, indices))
-    assert like is not None
+    like = the_tracer((arr, indices))
     x, at = tracer_of(arr, like), indices if isinstance(indices, Tracer) else np.asarray(indices)
     if axis is None:
         return np.ravel(x)[at]
@@ -81,8 +79,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """Where each v would be put into sorted numbers: how many are smaller (or equal, for side="right")."""
     if sorter is not None or side not in ("left", "right"):
         raise UnsupportedError(f"np.searchsorted with side={side!r}, sorter={sorter!r}", loc=caller())
-    like = find_tracer((a, v))
-    assert like is not None
+    like = the_tracer((a, v))
     row, column = tracer_of(a, like), np.expand_dims(tracer_of(v, like), -1)
     before = row < column if side == "left" else row <= column
     return np.sum(before, axis=-1)
@@ -93,8 +90,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     if isinstance(x, Tracer):
         x.recorder.demand(x, "np.bincount", "its size is not known: give the bins as an untraced array")
     bins = np.asarray(x)
-    like = find_tracer((weights,))
-    assert like is not None
+    like = the_tracer((weights,))
     w = fit(weights, F64, np.shape(weights), like)
     if w.shape != bins.shape or bins.ndim != 1 or (bins.size and bins.min() < 0):
         raise ShapeError(f"bincount: bins of shape {list(bins.shape)} and weights {w.type}", loc=caller())

@@ -11,7 +11,7 @@ from symgrad.errors import ShapeError, UnsupportedError
 from symgrad.ir.opdef import OpDef
 from symgrad.ir.ops import reductions
 from symgrad.ir.types import BOOL, DType
-from symgrad.trace.lifting import as_dtype, axes_of, dtype_of, find_tracer, is_listed, tracer_of
+from symgrad.trace.lifting import as_dtype, axes_of, dtype_of, is_listed, the_tracer, tracer_of
 from symgrad.trace.places import caller
 from symgrad.trace.tracer import Tracer
 
@@ -66,8 +66,7 @@ def _fold(op: OpDef, join: numpy.ufunc, neutral: int) -> Callable[..., Any]:
         initial: Any = None,
         where: Any = None,
     ) -> Any:
-        like = find_tracer((a, initial, where))
-        assert like is not None
+        like = the_tracer((a, initial, where))
         x = tracer_of(a, like)
         x = as_dtype(x, widened(x.dtype) if dtype is None else dtype_of(dtype))
         if x.dtype == BOOL:
@@ -97,8 +96,7 @@ def _extreme(op: OpDef, truths: OpDef, join: numpy.ufunc) -> Callable[..., Any]:
         initial: Any = None,
         where: Any = None,
     ) -> Any:
-        like = find_tracer((a, initial, where))
-        assert like is not None
+        like = the_tracer((a, initial, where))
         x = tracer_of(a, like)
         if _given(where) and where is not True:
             if not _given(initial):
@@ -126,8 +124,7 @@ def _quantified(op: OpDef, neutral: bool) -> Callable[..., Any]:
     def quantified(
         a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = None
     ) -> Any:
-        like = find_tracer((a, where))
-        assert like is not None
+        like = the_tracer((a, where))
         x = tracer_of(a, like)
         x = x if x.dtype == BOOL else x != 0
         if _given(where) and where is not True:
@@ -175,8 +172,7 @@ def mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = None
 ) -> Any:
     """Σ x / n over axes."""
-    like = find_tracer((a, where))
-    assert like is not None
+    like = the_tracer((a, where))
     x = tracer_of(a, like)
     inner, result = _computed(x, dtype)
     axes = axes_of(axis, x.ndim)
@@ -197,8 +193,7 @@ def var(
     correction: Any = None,
 ) -> Any:
     """Σ (x - mean)² / (n - ddof) over axes, in two passes."""
-    like = find_tracer((a, where, mean))
-    assert like is not None
+    like = the_tracer((a, where, mean))
     x = tracer_of(a, like)
     inner, result = _computed(x, dtype)
     axes = axes_of(axis, x.ndim)
@@ -237,8 +232,7 @@ def std(
     correction: Any = None,
 ) -> Any:
     """The square root of the variance; its derivative at constant data is 0."""
-    like = find_tracer((a, where, mean))
-    assert like is not None
+    like = the_tracer((a, where, mean))
     x = tracer_of(a, like)
     inner, result = _computed(x, dtype)
     spread = var(
@@ -251,8 +245,7 @@ def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
 ) -> Any:
     """Σ w x / Σ w over axes."""
-    like = find_tracer((a, weights))
-    assert like is not None
+    like = the_tracer((a, weights))
     x = tracer_of(a, like)
     axes = axes_of(axis, x.ndim)
     if weights is None:

@@ -15,11 +15,11 @@ from symgrad.ir.types import array_type
 from symgrad.trace.lifting import (
     axes_of,
     axis_of,
-    find_tracer,
     ints_of,
     is_listed,
     joint_shape,
     strong,
+    the_tracer,
     to_shape,
     tracer_of,
 )
@@ -138,16 +138,14 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
 
 def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     """The arrays broadcast against each other."""
-    like = find_tracer(args)
-    assert like is not None
+    like = the_tracer(args)
     shape = joint_shape("broadcast_arrays", args)
     return tuple(to_shape(tracer_of(x, like), shape) for x in args)
 
 
 def _at_least(rank: int, grown: Callable[[Any], Any]) -> Callable[..., Any]:
     def at_least(*arys: Any) -> Any:
-        like = find_tracer(arys)
-        assert like is not None
+        like = the_tracer(arys)
         found = tuple(x if np.ndim(x) >= rank else grown(x) for x in (tracer_of(a, like) for a in arys))
         return found[0] if len(found) == 1 else found
 

@@ -16,7 +16,7 @@ from symgrad.ir.ops.elementwise import pow_, sigmoid
 from symgrad.ir.ops.special import erf, erfc, xlog1py, xlogy
 from symgrad.ir.types import BOOL, DType
 from symgrad.trace.contractions import matmul, matvec, vecdot, vecmat
-from symgrad.trace.lifting import align, as_dtype, find_tracer, kind_of, strong
+from symgrad.trace.lifting import align, as_dtype, kind_of, strong, the_tracer
 from symgrad.trace.places import caller
 from symgrad.trace.promotion import loop_dtypes
 from symgrad.trace.tracer import Tracer
@@ -29,15 +29,13 @@ Composition = Callable[..., Any]
 
 def _in(ufunc: numpy.ufunc, *xs: Any) -> list[Any]:
     """The operands in the dtype in which NumPy computes the ufunc, broadcast together."""
-    like = find_tracer(xs)
-    assert like is not None
+    like = the_tracer(xs)
     return align(ufunc.__name__, loop_dtypes(ufunc, tuple(map(kind_of, xs)))[0], xs, like)
 
 
 def _power(x: Any, y: Any) -> Any:
     """x ** y; a small constant exponent is written out, so that derivatives of every order are right at 0."""
-    like = find_tracer((x, y))
-    assert like is not None
+    like = the_tracer((x, y))
     kinds = (kind_of(x), kind_of(y))
     dtype = loop_dtypes(np.power, kinds)[0]
     if dtype.kind in "iu":
