@@ -1,6 +1,7 @@
-"""`python -m benchmarks [workload …]`: value and gradient of each by symgrad and its installed peers.
+"""`python -m benchmarks [name …]`: value and gradient of each by symgrad and its installed peers.
 
-Each workload has a fresh process with one thread, in which the contenders take turns.
+Each workload, and each comparison with loops by hand, has a fresh process with one thread, in which the
+contenders take turns. Compile time has a process for each time that it is measured.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from time import perf_counter
 
 import numpy as np
 
+from benchmarks import compile_time, loops
+from benchmarks.loops import COMPARISONS
 from benchmarks.runners import RUNNERS
 from benchmarks.timing import interleaved, run_pinned
 from benchmarks.workloads import WORKLOADS, Workload
 
-NAMES = [workload.name for workload in WORKLOADS]
+NAMES = [*(w.name for w in WORKLOADS), *(c.name for c in COMPARISONS), compile_time.NAME]
 COLUMNS = f"{'':24}{'':12}{'first call':>12}{'best of 7':>14}{'/ loss':>9}"
 
 
@@ -50,18 +53,31 @@ def report(workload: Workload) -> str:
 def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Value and gradient, timed.")
-    parser.add_argument("workloads", nargs="*", metavar="workload", help=f"of {', '.join(NAMES)}")
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(NAMES)}")
     parser.add_argument("--here", action="store_true", help="in this process, with its threads")
     options = parser.parse_args()
-    if unknown := sorted(set(options.workloads) - set(NAMES)):
-        parser.error(f"no workload {', '.join(unknown)}; there are {', '.join(NAMES)}")
+    if unknown := sorted(set(options.names) - set(NAMES)):
+        parser.error(f"nothing is called {', '.join(unknown)}; there are {', '.join(NAMES)}")
 
-    chosen = [w for w in WORKLOADS if w.name in options.workloads or not (options.workloads or w.heavy)]
+    heavy = {workload.name for workload in WORKLOADS if workload.heavy}
+    chosen = [name for name in NAMES if name in options.names or not (options.names or name in heavy)]
     if not options.here:
         print(COLUMNS)
-    for workload in chosen:
-        text = report(workload) if options.here else run_pinned(["-m", "benchmarks", "--here", workload.name])
+    for name in chosen:
+        alone = options.here or name == compile_time.NAME
+        text = report_named(name) if alone else run_pinned(["-m", "benchmarks", "--here", name])
         print(text.rstrip("\n"), flush=True)
+
+
+def report_named(name: str) -> str:
+    """The lines of what has this name, measured in this process."""
+    for workload in WORKLOADS:
+        if workload.name == name:
+            return report(workload)
+    for comparison in COMPARISONS:
+        if comparison.name == name:
+            return loops.report(comparison)
+    return compile_time.report()
 
 
 if __name__ == "__main__":

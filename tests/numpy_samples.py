@@ -14,6 +14,7 @@ from symgrad.ir.interpreter import interpret
 from symgrad.ir.types import array_type
 from symgrad.trace.dispatch import NUMPY
 from symgrad.trace.tracer import Recorder, Tracer
+from symgrad.trace.writes_in_place import InPlace
 
 _RNG = np.random.default_rng(7)
 
@@ -70,7 +71,7 @@ def nesting(found: Any) -> Any:
 
 def trace(fn: Callable[..., Any], *args: Any) -> Trace:
     """The function run on tracers of the arguments; Python numbers among them stay weak."""
-    recorder = Recorder(NUMPY)
+    recorder = Recorder(InPlace(NUMPY))
     params = [Value(array_type(np.asarray(a).dtype, *np.shape(a))) for a in args]
     tracers = [Tracer(p, recorder, weak_of(a)) for p, a in zip(params, args, strict=True)]
     result = fn(*tracers)

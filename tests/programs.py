@@ -13,7 +13,7 @@ from symgrad.errors import Loc
 from symgrad.ir import dims
 from symgrad.ir.builder import Builder
 from symgrad.ir.core import Function, Value
-from symgrad.ir.opdef import Example, Gather, OpDef, ScatterAdd
+from symgrad.ir.opdef import Example, Gather, OpDef, Scatter
 from symgrad.ir.ops import OPS
 
 Array = np.ndarray[Any, Any]
@@ -62,7 +62,7 @@ def alone(op: OpDef, example: Example) -> Program:
 
 def _indices(op: OpDef) -> Callable[[int], bool]:
     """Which operands are positions, and must be params so that they stay within the bound."""
-    first = 1 if isinstance(op.lowering, Gather) else 2 if isinstance(op.lowering, ScatterAdd) else None
+    first = 1 if isinstance(op.lowering, Gather) else 2 if isinstance(op.lowering, Scatter) else None
     return lambda k: first is not None and k >= first
 
 

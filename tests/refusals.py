@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 
+import symgrad
+
 X = np.array([1.0, 2.0, 3.0])
 A = np.arange(12.0).reshape(4, 3)
 LOG: list[Any] = []
@@ -108,32 +110,111 @@ def compared_with_none(x: Any) -> Any:
     return np.sum(x)
 
 
-# ---- plain Python that needs a number --------------------------------------------------------------------
-def if_on_value(x: Any) -> Any:
-    loss = np.sum(x)
-    if loss > 1.0:
-        loss = np.log(loss)
-    return loss
+# ---- control flow ----------------------------------------------------------------------------------------
+def condition_in_comprehension(x: Any) -> Any:
+    return sum([v for v in x if v > 1.5])
 
 
-def while_on_value(x: Any) -> Any:
-    while np.max(x) > 1.0:
-        x = x / 2.0
+def condition_in_generator(x: Any) -> Any:
+    def large() -> Any:
+        for v in x:
+            if v > 1.5:
+                yield v
+
+    return sum(large())
+
+
+def match_on_value(x: Any) -> Any:
+    match int(x[0]):
+        case 1:
+            return np.sum(x)
+        case _:
+            return np.sum(x * x)
+
+
+def break_out_of_try(x: Any) -> Any:
+    total = 0.0
+    for v in x:
+        try:
+            if total > 1.0:
+                break
+        finally:
+            total = total + v
+    return total
+
+
+def raise_in_branch(x: Any) -> Any:
+    if x[0] > 2.0:
+        raise ValueError("too large")
     return np.sum(x)
 
 
+def bound_in_one_branch(x: Any) -> Any:
+    if x[0] > 0.0:
+        y = 2.0 * x
+    return np.sum(y)  # pyright: ignore[reportPossiblyUnboundVariable]
+
+
+def kinds_of_branches(x: Any) -> Any:
+    y = x
+    if x[0] > 0.0:
+        y = x[0]
+    return np.sum(y)
+
+
+def appends_in_branch(x: Any) -> Any:
+    kept = [x[0]]
+    if x[1] > x[0]:
+        kept.append(x[1])
+    return np.sum(np.array(kept))
+
+
+def appends_in_while(x: Any) -> Any:
+    kept, size = [x[0]], x[0]
+    while size < 10.0:
+        size = 2.0 * size
+        kept.append(size)
+    return np.sum(np.array(kept))
+
+
+def while_that_grows(x: Any) -> Any:
+    y = x
+    while np.sum(y) < 10.0:
+        y = np.concatenate([y, x])
+    return np.sum(y)
+
+
+def bound_in_while(x: Any) -> Any:
+    size = x[0]
+    while size < 10.0:
+        size = 2.0 * size
+        last = size
+    return last * size  # pyright: ignore[reportPossiblyUnboundVariable]
+
+
+def iterator_in_while(x: Any) -> Any:
+    terms, total = iter([1.0, 2.0, 3.0]), x[0]
+    while total < 5.0:
+        total = total + next(terms)
+    return total
+
+
+def place_in_list(x: Any) -> Any:
+    return [1.0, 2.0, 3.0][int(x[0])] * x[0]
+
+
+def kinds_of_cond(x: Any) -> Any:
+    return np.sum(symgrad.cond(x[0] > 0.0, lambda: x, lambda: x[0]))
+
+
+def carry_that_changes(x: Any) -> Any:
+    return np.sum(symgrad.fori_loop(0, 3, lambda i, c: np.concatenate([c, x]), x))
+
+
+# ---- plain Python that needs a number --------------------------------------------------------------------
 def assert_on_value(x: Any) -> Any:
     assert np.all(x > 0.0)
     return np.sum(np.log(x))
-
-
-def and_on_value(x: Any) -> Any:
-    positive = x[0] > 0.0 and x[1] > 0.0
-    return np.sum(x) * positive
-
-
-def not_on_value(x: Any) -> Any:
-    return np.sum(x) * (not x[0])
 
 
 def in_array(x: Any) -> Any:
@@ -144,25 +225,10 @@ def float_of_array(x: Any) -> Any:
     return float(x) * np.sum(x)
 
 
-def int_of_value(x: Any) -> Any:
-    return x[int(x[0])]
-
-
-def range_of_value(x: Any) -> Any:
-    total = 0.0
-    for _ in range(np.argmax(x)):
-        total = total + np.sum(x)
-    return total
-
-
 def formatted(x: Any) -> Any:
     loss = np.sum(x)
     print(f"loss {loss:.3f}")
     return loss
-
-
-def mask_index(x: Any) -> Any:
-    return np.sum(x[x > 1.5])
 
 
 def dictionary_key(x: Any) -> Any:
@@ -170,31 +236,20 @@ def dictionary_key(x: Any) -> Any:
 
 
 # ---- writes ----------------------------------------------------------------------------------------------
-def adds_in_place(x: Any) -> Any:
-    x += 1.0
-    return np.sum(x)
+def length_of_a_mask(x: Any) -> Any:
+    return np.sum(x) / len(x[x > 1.5])
 
 
-def writes_into_argument(x: Any) -> Any:
-    x[0] = 0.0
-    return np.sum(x)
-
-
-def writes_into_new_array(x: Any) -> Any:
-    y = np.zeros(3)
-    y[0] = x[0]
+def read_only_view(x: Any) -> Any:
+    y = np.broadcast_to(x, (2, 3))
+    y[0] = 1.0
     return np.sum(y)
 
 
-def writes_a_row(x: Any) -> Any:
-    y = np.zeros((2, 3))
-    y[1] = 2.0 * x
-    return np.sum(y)
-
-
-def writes_through_out(x: Any) -> Any:
-    y = np.empty(3)
-    np.exp(x, out=y)
+def where_the_layout_decides(x: Any) -> Any:
+    y = np.outer(x, x)
+    z = np.einsum("ij->ji", y)
+    z[0] = 1.0
     return np.sum(y)
 
 
@@ -269,28 +324,13 @@ def library_object(x: Any) -> Any:
     return np.sum(NORMAL.cdf(x))
 
 
-def list_beside_an_array(x: Any) -> Any:
-    return np.sum(np.ones(3) * [x[0], x[1], 1.0])
-
-
-def option_of_a_plain_array(x: Any) -> Any:
-    return np.sum(np.pad(np.ones(3), 1, constant_values=x[0]))
-
-
-def method_of_a_plain_array(x: Any) -> Any:
-    return np.sum(np.ones((3, 3)).dot(x))
-
-
 def range_of_an_argument(x: Any, counts: Any) -> Any:
     return sum(x[i] for i in range(counts.max() + 1))
 
 
-def branch_on_an_argument(x: Any, times: Any) -> Any:
-    return x[0] if times[0] > 0.0 else x[1]
-
-
-def mask_as_an_argument(x: Any, mask: Any) -> Any:
-    return np.sum(x[mask])
+def assertion_on_an_argument(x: Any, times: Any) -> Any:
+    assert times[0] > 0.0
+    return x[0]
 
 
 def groups_of_an_argument(x: Any, names: Any) -> Any:
@@ -307,13 +347,16 @@ REFUSED: tuple[Refused, ...] = (
         for fn in (
             returns_vector, returns_argument, returns_integer, returns_pair, returns_nothing, returns_text,
             matmul, broadcast, index_beyond, axis_beyond, complex_numbers, object_array,
-            integer_out_of_range, compared_with_none, if_on_value, while_on_value, assert_on_value,
-            and_on_value, not_on_value, in_array, float_of_array, int_of_value, range_of_value, formatted,
-            mask_index, dictionary_key, adds_in_place, writes_into_argument, writes_into_new_array,
-            writes_a_row, writes_through_out, appends_to_global, writes_to_captured_array, draws,
+            integer_out_of_range, compared_with_none, condition_in_comprehension,
+            condition_in_generator, match_on_value, break_out_of_try, raise_in_branch, bound_in_one_branch,
+            kinds_of_branches, appends_in_branch, appends_in_while, while_that_grows, bound_in_while,
+            iterator_in_while, place_in_list, kinds_of_cond, carry_that_changes, assert_on_value,
+            in_array, float_of_array, formatted,
+            dictionary_key, length_of_a_mask, read_only_view, where_the_layout_decides,
+            appends_to_global,
+            writes_to_captured_array, draws,
             draws_from_generator, draws_with_random, reads_clock, reads_file, unsupported_function,
-            unsupported_method, library_function, library_object, list_beside_an_array,
-            option_of_a_plain_array, method_of_a_plain_array,
+            unsupported_method, library_function, library_object,
         )
     ),
     Refused("returns_no_pair", returns_no_pair, options={"has_aux": True}),
@@ -329,8 +372,7 @@ REFUSED: tuple[Refused, ...] = (
     Refused("time_argument", weighted, (X, np.array(["2020-01-01"], "M8[D]"))),
     Refused("record_argument", weighted, (X, np.zeros(3, "f8,i4"))),
     Refused("range_of_an_argument", range_of_an_argument, (X, np.array([0, 2, 1]))),
-    Refused("branch_on_an_argument", branch_on_an_argument, (X, X)),
-    Refused("mask_as_an_argument", mask_as_an_argument, (X, X > 1.0)),
+    Refused("assertion_on_an_argument", assertion_on_an_argument, (X, X)),
     Refused("groups_of_an_argument", groups_of_an_argument, (X, np.array([0, 2, 1]))),
     Refused("text_argument", square, ("abc",)),
     Refused("list_with_text", square, ([1.0, "abc"],)),

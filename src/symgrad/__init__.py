@@ -29,12 +29,13 @@ from symgrad.ir.interpreter import interpret
 from symgrad.ir.parser import parse_function
 from symgrad.ir.printer import format_function
 from symgrad.runtime.compiled import Compiled
+from symgrad.trace.structured import cond, fori_loop, scan, while_loop
 from symgrad.trace.trees import register_pytree_node
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Compiled", "__version__", "check_grads", "compile", "compile_grad", "errors", "format_function", "grad",
-    "interpret", "jvp", "parse_function", "register_pytree_node", "spec", "stop_gradient", "trace",
-    "value_and_grad", "vjp",
+    "Compiled", "__version__", "check_grads", "compile", "compile_grad", "cond", "errors", "fori_loop",
+    "format_function", "grad", "interpret", "jvp", "parse_function", "register_pytree_node", "scan", "spec",
+    "stop_gradient", "trace", "value_and_grad", "vjp", "while_loop",
 ]  # fmt: skip

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from running import agree, compiled, generated, plain
-from symgrad.codegen.loops import CallBlas, CallKernel
+from symgrad.codegen.loops import Blas
+from symgrad.codegen.steps import CallKernel
 from symgrad.codegen.target import TARGETS
 from symgrad.ir.builder import Builder
 from symgrad.ir.core import Function, Value
@@ -55,7 +56,7 @@ def numbers(function: Function) -> list[np.ndarray]:
 def test_as_python(spec: str, dtype: DType) -> None:
     function = contraction(spec, dtype)
     (step,) = TARGETS["numba_cpu"].lower(function).steps[-1:]
-    assert isinstance(step, CallBlas if spec in SERVED and dtype != I64 else CallKernel)
+    assert isinstance(step, Blas if spec in SERVED and dtype != I64 else CallKernel)
     agree(function, plain(generated(function)), numbers(function), rtol=1e-13 if dtype == F64 else 1e-4)
 
 

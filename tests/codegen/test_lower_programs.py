@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from passes.random_programs import arguments, numeric_programs
+from passes.random_regions import region_programs
 from running import agree, generated, plain
 from symgrad.ir.core import Function
 from symgrad.ir.interpreter import interpret
@@ -38,6 +39,12 @@ def test_scheduled_without_optimizing(function: Function, seed: int) -> None:
 @given(numeric_programs(max_steps=8), st.integers(0, 1000))
 def test_ops_one_by_one(function: Function, seed: int) -> None:
     """Neither fused nor planned: every op is a kernel of its own, every value has a place of its own."""
+    runs_as_interpreted(function, function, seed)
+
+
+@given(region_programs(), st.integers(0, 3))
+def test_loops_and_branches_op_by_op(function: Function, seed: int) -> None:
+    """Every op of a region is emitted by itself, and every array has a place of its own."""
     runs_as_interpreted(function, function, seed)
 
 

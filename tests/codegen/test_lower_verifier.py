@@ -8,7 +8,6 @@ import pytest
 
 from running import Kernel as Program
 from symgrad.codegen import loops, numba_blas, numba_support
-from symgrad.codegen.affine import Affine, named
 from symgrad.codegen.expressions import (
     Apply,
     Literal,
@@ -22,16 +21,19 @@ from symgrad.codegen.loops import (
     SUM_BLOCK,
     Accumulate,
     Accumulator,
-    ArenaView,
     Arm,
+    Assign,
+    Blas,
     Branch,
     Buffer,
-    CallBlas,
-    CallKernel,
     Case,
     Check,
+    Clamp,
     Combine,
+    Count,
     For,
+    Grow,
+    If,
     Kernel,
     Let,
     LetIndex,
@@ -42,23 +44,30 @@ from symgrad.codegen.loops import (
     Role,
     Statement,
     Store,
+    Variable,
+    While,
 )
 from symgrad.codegen.loops_text import format_module
-from symgrad.codegen.loops_verifier import verify_kernel, verify_module
+from symgrad.codegen.loops_verifier import verify_kernel
+from symgrad.codegen.steps import STACK_LIMIT, ArenaView, CallKernel
+from symgrad.codegen.steps_verifier import verify_module
 from symgrad.codegen.target import TARGETS
 from symgrad.errors import InternalError
+from symgrad.ir.affine import Affine, named
 from symgrad.ir.opdef import Reduction
 from symgrad.ir.ops import OPS
 from symgrad.ir.types import BOOL, F32, F64, I64, array_type
 
-I, J = named("i"), named("j")
+I, J, M = named("i"), named("j"), named("m")
 V, ONE = Name("v", F64), Literal(1.0, F64)
 BLOCKED = Accumulator("t", Reduction.SUM, F64, True)
 LOAD = Let("v", Load("x", I, F64))
+TRUE = Literal(True, BOOL)
 
 
 def loop(*body: Statement, start: int = 0, stop: int = 10, step: int = 1, limit: int | None = None) -> For:
-    return For("i", Affine(start), Affine(stop), step, limit, tuple(body))
+    end = None if limit is None else Affine(limit)
+    return For("i", Affine(start), Affine(stop), step, end, tuple(body))
 
 
 def kernel(*body: Statement) -> Kernel:
@@ -66,8 +75,19 @@ def kernel(*body: Statement) -> Kernel:
         Buffer("x", F64, 10, Role.READ),
         Buffer("y", F64, 10, Role.WRITE),
         Buffer("n", I64, 10, Role.READ),
+        Buffer("rows", F64, M * 3, Role.READ),
+        Buffer("memory", F64, 0, Role.GROW),
     )
-    return Kernel("k", buffers, (), (Refusal("no", None),), body, True, ())
+    return Kernel("k", buffers, (), (Refusal("no", None),), body, True, (), (Count("m", 7),))
+
+
+def load(buffer: str) -> Let:
+    return Let("v", Load(buffer, I, F64))
+
+
+def inner(*body: Statement, start: Affine | None = None, stop: Affine | None = None) -> For:
+    """A loop over j within one over i."""
+    return For("j", Affine() if start is None else start, I if stop is None else stop, 1, None, tuple(body))
 
 
 GOOD: list[tuple[Statement, ...]] = [
@@ -92,6 +112,20 @@ GOOD: list[tuple[Statement, ...]] = [
             stop=15,
         ),
     ),
+    (loop(inner(Store("y", I + J * -1 + -1, ONE))),),
+    (loop(inner(Store("y", J, ONE), start=I + 1, stop=Affine(10))),),
+    (loop(inner(Store("y", I * -1 + 9, ONE), stop=I * -1 + 10)),),
+    (For("i", Affine(), M * 3, 1, None, (Let("v", Load("rows", I, F64)),)),),
+    (replace(loop(LOAD, Store("y", I, V)), reverse=True),),
+    (Variable("v", ONE), loop(Assign("v", ONE)), Store("y", Affine(), V)),
+    (
+        While("n1", (Let("t", TRUE),), Name("t", BOOL), (Grow("b", "memory", F64, named("n1") * 2 + 2),)),
+        Grow("b", "memory", F64, named("n1") * 2),
+        For("i", Affine(), named("n1"), 1, None, (Let("v", Load("b", I * 2 + 1, F64)),)),
+    ),
+    (If(TRUE, (Let("v", ONE),), (Let("v", ONE),)),),
+    (Clamp("at", Literal(3, I64), 9), Store("y", named("at"), ONE)),
+    (Blas(1, 2, 1, 3, False, False, "x", "x", "y", None, (Affine(4), Affine(), Affine(8))),),
 ]
 
 
@@ -143,6 +177,27 @@ BAD: list[tuple[str, tuple[Statement, ...]]] = [
     ("no finished blocked sum", (BLOCKED, OpenBlock("t"), Let("v", Total("t", F64)))),
     ("not declared so", (Accumulator("t", Reduction.SUM, F64, False), Observe("t", ONE, Affine()))),
     ("the step of a loop", (loop(step=0),)),
+    ("reaches", (loop(inner(Store("y", I + J, ONE))),)),
+    (r"y\[j\] reaches 0 to 10 of 10", (loop(inner(Store("y", J, ONE), stop=I + 2)),)),
+    (r"rows\[i\] reaches 0 to 20 of m \* 3", (For("i", Affine(), Affine(21), 1, None, (load("rows"),)),)),
+    ("index j is not defined", (For("i", Affine(), J, 1, None, ()),)),
+    ("downward", (replace(loop(step=2), reverse=True),)),
+    ("v is no variable", (Let("v", ONE), Assign("v", ONE))),
+    ("v is no variable of bool", (Variable("v", ONE), Assign("v", TRUE))),
+    ("v is not a float64 defined above", (If(TRUE, (Let("v", ONE),), ()), Store("y", Affine(), V))),
+    ("is no bool", (If(ONE, (), ()),)),
+    ("is no bool", (While("n1", (), ONE, ()),)),
+    ("not a bool defined above", (While("n1", (), Name("t", BOOL), (Let("t", TRUE),)),)),
+    ("rows does not grow", (Grow("b", "rows", F64, 1),)),
+    ("no buffer memory", (Let("v", Load("memory", Affine(), F64)),)),
+    (
+        "reaches",
+        (While("n1", (), TRUE, (Grow("b", "memory", F64, named("n1")), Store("b", named("n1"), ONE))),),
+    ),
+    ("an index is an i64", (Clamp("at", ONE, 3),)),
+    ("reaches 0 to 10 of 10", (Clamp("at", Literal(3, I64), 10), Store("y", named("at"), ONE))),
+    ("x is only read", (Blas(1, 1, 1, 3, False, False, "x", "x", "x", None),)),
+    ("reaches", (Blas(1, 2, 2, 3, False, False, "x", "x", "y", None, (Affine(5), Affine(), Affine())),)),
 ]
 
 
@@ -164,7 +219,7 @@ def test_steps_are_checked() -> None:
     verify_module(module)
     call = module.steps[-1]
     assert isinstance(call, CallKernel)
-    blas = CallBlas(1, 4, 5, 3, False, False, "x", "y", "out_0", None)
+    blas = Blas(1, 4, 5, 3, False, False, "x", "y", "out_0", None)
     for message, steps in {
         "takes": [CallKernel(call.kernel, call.buffers[:-1])],
         "is not a buffer": [CallKernel(call.kernel, call.buffers[::-1])],
@@ -194,5 +249,5 @@ def test_the_text_shows_the_whole_program() -> None:
 
 def test_constants_that_numba_has_too_are_the_same() -> None:
     assert SUM_BLOCK == numba_support.SUM_BLOCK
-    assert loops.STACK_LIMIT == numba_support.STACK_LIMIT
+    assert STACK_LIMIT == numba_support.STACK_LIMIT
     assert loops.MAX_BLAS_SIZE == numba_blas.MAX_SIZE

@@ -16,8 +16,8 @@ import pytest
 from golden_files import Golden
 from running import Kernel, agree, alone, compiled, generated, plain
 from sample_losses import network, rosenbrock
-from symgrad.codegen.loops import STACK_LIMIT
 from symgrad.codegen.loops_text import format_module
+from symgrad.codegen.steps import STACK_LIMIT
 from symgrad.codegen.target import TARGETS
 from symgrad.ir.builder import Builder
 from symgrad.ir.core import Function, Value

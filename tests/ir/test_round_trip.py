@@ -11,9 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from passes.random_regions import region_programs
 from programs import EXAMPLES, Program, alone, programs
 from symgrad.errors import Loc
+from symgrad.ir import dims
 from symgrad.ir.analysis import values
+from symgrad.ir.builder import Builder
 from symgrad.ir.core import Attr, Block, Function, Op, Place, Space, Value
 from symgrad.ir.interpreter import interpret
 from symgrad.ir.opdef import Example, OpDef
@@ -69,6 +72,29 @@ def test_random_programs(program: Program) -> None:
     again = _round_trips(program.function)
     verify(again)
     _same_numbers(program, again)
+
+
+NAMES = st.from_regex(r"[a-z_][a-z0-9_]{0,3}", fullmatch=True).filter(lambda name: name not in ("inf", "nan"))
+FACTORS = st.integers(-9, 9)
+
+
+@given(st.dictionaries(NAMES, FACTORS, max_size=3), FACTORS)
+def test_every_size(factors: dict[str, int], const: int) -> None:
+    size: dims.Dim = const
+    for name, factor in factors.items():
+        size = dims.add(size, dims.mul(dims.index(name), factor))
+    assert dims.parse_dim(dims.format_dim(size)) == size
+    builder = Builder()
+    inside = builder.emit(OPS["dim"], (), {"value": size})
+    listed = builder.emit(OPS["constant"], (), {"value": 0.0}, array_type(F64, 2).with_shape((2, size)))
+    again = _round_trips(Function("f", builder.block((), (inside, listed))))
+    assert again.body.ops[0].attrs == builder.ops[0].attrs
+    assert again.body.ops[1].result.type == listed.type
+
+
+@given(region_programs(max_steps=4))
+def test_random_programs_with_loops(function: Function) -> None:
+    verify(_round_trips(function))
 
 
 @given(programs(max_ops=5), st.integers(1, 5))

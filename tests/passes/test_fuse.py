@@ -15,7 +15,8 @@ from symgrad.ir.ops import kernel
 from symgrad.ir.parser import parse_function
 from symgrad.passes import PASSES, PassRunner, optimize, schedule
 from symgrad.passes.fusion_report import fusion_report
-from symgrad.passes.grouping import Group, space_of
+from symgrad.passes.grouping import Group
+from symgrad.passes.members import space_of
 from symgrad.passes.merge import Node, _Graph
 
 LOSS = """func @loss(%x: f64[300,20], %w: f64[20], %i: i64[7]) -> (f64[], f64[20,300], f64[7,20]) {

@@ -12,8 +12,9 @@ from symgrad.errors import InternalError
 from symgrad.ir import dims
 from symgrad.ir.core import Function, Op, Space, Value
 from symgrad.ir.interpreter import run_block
+from symgrad.ir.overwriting import can_overwrite
 from symgrad.ir.parser import parse_function
-from symgrad.ir.storage import ALIGNMENT, can_overwrite
+from symgrad.ir.storage import ALIGNMENT
 from symgrad.passes import PASSES, PassRunner, schedule
 from symgrad.passes.allocate import MANY, TOO_MANY, Lifetime, allocate, peak
 from symgrad.passes.memory import arena_bytes, lower_bound, memory_report, simulate
@@ -65,7 +66,7 @@ def test_what_is_written_over_is_read_at_the_same_point_only(function: Function,
     for op in fused.body.ops:
         for operand in dict.fromkeys(op.operands):
             for result in op.results:
-                if can_overwrite(op, operand, result):
+                if can_overwrite(op, operand, result, {}):
                     _check_pointwise(op, operand, result, rng)
 
 

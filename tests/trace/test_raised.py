@@ -38,14 +38,14 @@ def _store_everywhere(a: Any, x: Any) -> Any:
 def test_a_traced_value_stored_in_a_plain_array(fn: Callable[..., Any]) -> None:
     for sample in (X, X.astype(np.float32)):
         with pytest.raises(UnsupportedError, match="written into a plain NumPy array") as caught:
-            trace_function(lambda x: fn(np.zeros((2, 3)), x * 2.0), (sample,))
+            trace_function(lambda x: fn(np.ndarray((2, 3)), x * 2.0), (sample,))
         assert caught.value.loc is not None
         assert caught.value.loc.function == fn.__name__
         assert "np.stack" in str(caught.value)
         assert "^" in str(caught.value)
 
 
-def test_a_captured_number_stored_in_a_plain_array() -> None:
+def test_a_captured_number_stored_in_an_array() -> None:
     captured = np.array([1.0, 2.0])
 
     def f(x: Any) -> Any:
@@ -55,7 +55,7 @@ def test_a_captured_number_stored_in_a_plain_array() -> None:
         return x[0, :2] * a
 
     traced = trace_function(f, (X,))
-    assert [note.split(":")[0] for note in traced.notes] == ["`captured` is fixed in the program"]
+    assert not traced.notes  # it stays an input
 
 
 def test_a_refusal_that_is_caught_stays_one() -> None:
@@ -78,7 +78,7 @@ def test_a_refusal_that_is_caught_stays_one() -> None:
             return x
 
     def stores(x: Any) -> Any:
-        a = np.zeros(1)
+        a = np.ndarray(1)
         try:
             a[0] = x[0, 0]
         except ValueError:

@@ -282,7 +282,7 @@ def test_errors_say_where() -> None:
 
 def test_writing_into_a_plain_array_is_refused() -> None:
     def f(x: Any) -> Any:
-        y = np.zeros(2)
+        y = np.ndarray(2)
         y[0] = x[0] * 2.0
         return y
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from math import prod
 
-from symgrad.codegen.affine import Affine, Interval, flat_index, named
 from symgrad.codegen.emission import Emission
 from symgrad.codegen.expressions import (
     Apply,
@@ -26,6 +25,7 @@ from symgrad.codegen.loops import (
     Scratch,
     Store,
 )
+from symgrad.ir.affine import ZERO, Affine, flat_index, named
 from symgrad.ir.opdef import Reduction
 from symgrad.ir.ops.elementwise import convert
 from symgrad.ir.types import F32, F64, DType
@@ -46,11 +46,18 @@ class ColumnSum:
     """Emits the statements of one sum over rows; the loops over rows are the caller's."""
 
     def __init__(
-        self, emission: Emission, buffer: str, dtype: DType, extents: Sequence[int], place: Place
+        self,
+        emission: Emission,
+        buffer: str,
+        dtype: DType,
+        extents: Sequence[int],
+        stops: Sequence[Affine],
+        place: Place,
     ) -> None:
         self._emission = emission
         self._buffer, self._dtype = buffer, dtype
-        self._extents = tuple(extents)  # of the loops over columns
+        self._extents = tuple(extents)  # how many columns there can be, along each axis
+        self._stops = stops  # how many there are now
         self._place = place
         self._wide = dtype == F64  # whether the sum is kept in the result itself
         self._part = self._scratch("part", dtype)
@@ -106,7 +113,7 @@ class ColumnSum:
         if depth == len(self._extents):
             yield flat_index(self._extents, coordinates), self._place(coordinates)
             return
-        name, size = self._emission.loop_name(), self._extents[depth]
-        loop = self._emission.loop(name, Affine(), Affine(size), Interval(0, size - 1))
+        name = self._emission.loop_name()
+        loop = self._emission.loop(name, ZERO, self._stops[depth])
         with loop, self._columns(depth + 1, (*coordinates, named(name))) as found:
             yield found

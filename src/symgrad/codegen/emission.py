@@ -8,11 +8,12 @@ An arm of a branch is a barrier: what is computed for it may be wrong to compute
 from __future__ import annotations
 
 import keyword
-from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Generator, Hashable, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import prod
 
-from symgrad.codegen.affine import Affine, Interval, named, restricted
+from symgrad.codegen.bounds import Bounds
 from symgrad.codegen.expressions import (
     Atom,
     Condition,
@@ -22,12 +23,16 @@ from symgrad.codegen.expressions import (
     Within,
 )
 from symgrad.codegen.loops import (
+    Count,
     For,
     Let,
     LetIndex,
     Statement,
 )
-from symgrad.ir.opdef import Range
+from symgrad.errors import UnsupportedError
+from symgrad.ir.affine import ZERO, Affine, flat_index, named
+from symgrad.ir.dims import Dim, Shape, affine, format_dim, plain
+from symgrad.ir.index_names import ENDLESS
 from symgrad.ir.types import I64
 
 _LOOPS = ("i", "j", "k", "l", "m", "n")
@@ -45,10 +50,12 @@ class Frame:
 class Facts:
     """What was met on the way: how buffers are indexed, and which ranges the loops do not decide."""
 
-    accesses: list[tuple[tuple[int, ...], tuple[Affine, ...]]] = field(
-        default_factory=lambda: list[tuple[tuple[int, ...], tuple[Affine, ...]]]()
+    accesses: list[tuple[Shape, tuple[Affine, ...]]] = field(
+        default_factory=lambda: list[tuple[Shape, tuple[Affine, ...]]]()
     )
-    undecided: list[tuple[Affine, Range]] = field(default_factory=lambda: list[tuple[Affine, Range]]())
+    undecided: list[tuple[Affine, Affine, Affine, int]] = field(
+        default_factory=lambda: list[tuple[Affine, Affine, Affine, int]]()
+    )  # an index, where the range starts and stops, and its step
     alone: set[str] = field(default_factory=lambda: set[str]())  # indices used otherwise than to index
 
 
@@ -57,6 +64,7 @@ class Names:
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)
+        self._made: set[str] = set()
         self._last: dict[str, int] = {}
 
     def fresh(self, base: str) -> str:
@@ -66,7 +74,12 @@ class Names:
             self._last[base] = self._last.get(base, 0) + 1
             name = f"{base}{self._last[base]}" if base.isidentifier() else f"x{self._last[base]}"
         self._taken.add(name)
+        self._made.add(name)
         return name
+
+    def first_free(self, bases: Sequence[str], otherwise: str) -> str:
+        """The first of some names that is free."""
+        return next((base for base in bases if base not in self._taken), otherwise)
 
     def family(self, base: str, endings: Sequence[str]) -> str:
         """A free name that stays free with each of these endings."""
@@ -74,7 +87,28 @@ class Names:
         while not self._taken.isdisjoint(name + ending for ending in endings):
             name = self.fresh(base)
         self._taken.update(name + ending for ending in endings)
+        self._made.update(name + ending for ending in endings)
         return name
+
+    def take(self, names: Iterable[str]) -> None:
+        """Have names in use."""
+        self._taken.update(names)
+
+    def inner(self) -> Names:
+        """Names that meet none of these, nor those taken here from now on, until they are given back."""
+        found = Names()
+        found._taken = self._taken
+        return found
+
+    def give_back(self) -> None:
+        """Have the names that were made here free again."""
+        self._taken -= self._made
+
+    def copy(self) -> Names:
+        """The same names taken, to take others apart."""
+        found = Names(self._taken)
+        found._last = dict(self._last)
+        return found
 
     def numbered(self, base: str) -> str:
         """`base` with the next number."""
@@ -82,23 +116,91 @@ class Names:
         return self.fresh(f"{base}{self._last[base]}")
 
 
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What surrounds the statements to be emitted."""
+
+    names: Names
+    bounds: Bounds = field(default_factory=lambda: Bounds())  # of the indices of the loops around
+    indices: dict[str, Affine] = field(default_factory=lambda: dict[str, Affine]())  # of the program, here
+    counts: list[Count] = field(default_factory=lambda: list[Count]())  # indices that kernels are given
+    loops: dict[str, list[str]] = field(
+        default_factory=lambda: dict[str, list[str]]()
+    )  # indices that closed loops of a kind have had
+
+    def apart(self) -> Around:
+        """The same, to be changed without consequences here."""
+        loops = {kind: list(names) for kind, names in self.loops.items()}
+        return Around(self.names.copy(), self.bounds.copy(), dict(self.indices), list(self.counts), loops)
+
+    def inside(self, names: Names) -> Around:
+        """The same for the statements of a kernel or region, with other names."""
+        return Around(names, self.bounds.copy(), dict(self.indices), list(self.counts), self.loops)
+
+    def count(self, index: str, name: str, limit: Dim) -> None:
+        """State that a name of the program is an index of this name, in [0, limit]."""
+        self.bounds.between(name, [ZERO], [self.place(limit)])
+        self.indices[index] = named(name)
+
+    def place(self, dim: Dim) -> Affine:
+        """A size or place of the program as an index."""
+        return affine(dim).substituted(self.indices)
+
+    def placed(self, shape: Shape) -> Shape:
+        """Sizes of the program as they are here."""
+        return tuple(plain(self.place(n)) for n in shape)
+
+    def largest(self, dim: Dim) -> int:
+        """The largest value of a size."""
+        return dim if isinstance(dim, int) else max(0, self.bounds.interval(self.place(dim)).high)
+
+    def layout(self, shape: Sequence[Dim]) -> tuple[int, ...]:
+        """The sizes by which an array lies in memory: those that change in a loop are the largest there."""
+        found = tuple(map(self.largest, shape))
+        outer = next((axis for axis, size in enumerate(found) if size != 1), len(found))
+        for dim, size in zip(shape[outer + 1 :], found[outer + 1 :], strict=True):
+            if size >= ENDLESS:
+                raise UnsupportedError(
+                    f"an array has an inner axis of {format_dim(dim)} entries, which has no limit"
+                )
+        return found
+
+    def flat(self, shape: Sequence[Dim], index: Sequence[Affine]) -> Affine:
+        """Where an element of an array of this shape lies."""
+        return flat_index(self.layout(shape), index)
+
+    def room(self, shape: Sequence[Dim]) -> Affine:
+        """How many elements of memory an array takes."""
+        sizes = self.layout(shape)
+        outer = next((axis for axis, size in enumerate(sizes) if size != 1), None)
+        if outer is None:
+            return Affine(1)
+        return (self.place(shape[outer]) if sizes[outer] >= ENDLESS else Affine(sizes[outer])) * prod(
+            sizes[outer + 1 :]
+        )
+
+
 class Emission:
     """The open frames of one kernel, and what is known of its names."""
 
-    def __init__(self, names: Names) -> None:
-        self.names = names
+    def __init__(self, around: Around) -> None:
+        self.around = around
+        self.names = around.names
         self.frames: list[Frame] = [Frame()]
-        self.bounds: dict[str, Interval] = {}  # of every index
+        self.bounds: Bounds = around.bounds.copy()  # of every index
         self.facts = Facts()
-        self._depths: dict[str, int] = {}  # frame that brings an index
+        self._depths: dict[str, int] = {}  # frame that brings an index, if it is none of those around
         self._barrier = 0  # the frame of the innermost arm
         self._active: set[str] = set()  # indices of open loops
-        self._loops: dict[str, list[str]] = {}  # indices that loops of a kind have had
+
+    def place(self, dim: Dim) -> Affine:
+        """A size or place of the program as an index."""
+        return self.around.place(dim)
 
     # ---- where things go ----
     def depth(self, index: Iterable[Affine]) -> int:
         """The frame where a scalar that depends on these indices belongs."""
-        return max((self._depths[name] for e in index for name in e.names()), default=0)
+        return max((self._depths.get(name, 0) for e in index for name in e.names()), default=0)
 
     @contextmanager
     def at(self, index: Iterable[Affine]) -> Generator[None]:
@@ -138,11 +240,11 @@ class Emission:
 
     def quotient(self, numerator: Affine, divisor: int, modulus: int | None = None) -> Affine:
         """numerator // divisor (% modulus) as an index."""
-        if modulus is not None and numerator.interval(self.bounds).within(0, divisor * modulus):
+        if modulus is not None and self.bounds.inside(numerator, Affine(), Affine(divisor * modulus)):
             modulus = None
         if modulus is None and numerator.varies_by(divisor):
             numerator, divisor = numerator.divided(divisor), 1
-            if len(numerator.terms) <= 1:
+            if sum(name not in self.around.bounds for name in numerator.names()) <= 1:
                 return numerator
         key = ("index", numerator, divisor, modulus)
         found = self.find(key)
@@ -152,39 +254,34 @@ class Emission:
         name = self.names.numbered("at")
         with self.at([numerator]):
             self.add(LetIndex(name, numerator, divisor, modulus))
-        self.index_is(name, quotient_bounds(numerator, divisor, modulus, self.bounds), [numerator])
+        self.bounds.quotient(name, numerator, divisor, modulus)
+        self.index_depends(name, [numerator])
         self.remember(key, Name(name, I64), [numerator])
         return named(name)
 
-    def index_is(self, name: str, bounds: Interval, index: Iterable[Affine]) -> None:
-        """State what is known of an index just made from others."""
-        self.bounds[name] = bounds
+    def index_depends(self, name: str, index: Iterable[Affine]) -> None:
+        """State that an index just made depends on others."""
         self._depths[name] = max(self._barrier, self.depth(index))
 
     # ---- loops and arms ----
     def loop_name(self, kind: str = "") -> str:
         """A name for a loop's index: that of a closed loop of its kind, if there is one."""
-        pool = self._loops.setdefault(kind, [])
+        pool = self.around.loops.setdefault(kind, [])
         free = next((name for name in pool if name not in self._active), None)
         if free is not None:
             return free
-        pool.append(self.names.fresh(kind or _LOOPS[min(len(pool), len(_LOOPS) - 1)]))
+        pool.append(self.names.fresh(kind or self.names.first_free(_LOOPS[len(pool) :], _LOOPS[-1])))
         return pool[-1]
 
     @contextmanager
     def loop(
-        self,
-        name: str,
-        start: Affine,
-        stop: Affine,
-        bounds: Interval,
-        step: int = 1,
-        limit: int | None = None,
+        self, name: str, start: Affine, stop: Affine, step: int = 1, limit: Affine | None = None
     ) -> Generator[None]:
         """Statements go into a loop."""
         self.frames.append(Frame())
         self._active.add(name)
-        self.bounds[name], self._depths[name] = bounds, len(self.frames) - 1
+        self.bounds.between(name, [start], [stop + -1, *([] if limit is None else [limit + -1])])
+        self._depths[name] = len(self.frames) - 1
         yield
         self._active.discard(name)
         body = tuple(self.frames.pop().statements)
@@ -193,52 +290,29 @@ class Emission:
     @contextmanager
     def arm(self, conditions: Sequence[Condition]) -> Generator[Frame]:
         """Statements go into a branch arm that is taken where the conditions hold."""
-        bounds, barrier = dict(self.bounds), self._barrier
-        self.bounds.update(refined(conditions, self.bounds))
+        bounds, barrier = self.bounds, self._barrier
+        self.bounds = bounds.copy()
+        self.bounds.refine(conditions)
         self.frames.append(Frame())
         self._barrier = len(self.frames) - 1
         yield self.frames[-1]
         self.frames.pop()
-        self.bounds.update(bounds)
+        self.bounds = bounds
         self._barrier = barrier
 
 
-def quotient_bounds(
-    numerator: Affine, divisor: int, modulus: int | None, bounds: Mapping[str, Interval]
-) -> Interval:
-    """The bounds of numerator // divisor (% modulus)."""
-    interval = numerator.interval(bounds)
-    if interval.empty:
-        return interval
-    low, high = interval.low // divisor, interval.high // divisor
-    if modulus is None:
-        return Interval(low, high)
-    if low // modulus == high // modulus:
-        return Interval(low % modulus, high % modulus)
-    return Interval(0, modulus - 1)
-
-
-def refined(conditions: Sequence[Condition], bounds: Mapping[str, Interval]) -> dict[str, Interval]:
-    """The bounds that indices have where conditions hold."""
-    found = dict(bounds)
-    for condition in conditions:
-        if isinstance(condition, Within):
-            inside = Interval(condition.start, condition.stop - 1)
-            found.update(restricted(condition.index, inside, found))
-    return found
-
-
-def decided(index: Affine, piece: Range, bounds: Mapping[str, Interval]) -> tuple[Condition, ...] | None:
-    """What must still be asked for an index to be in a range; None if it never is."""
-    interval = index.interval(bounds)
-    if interval.outside(piece.start, piece.stop):
+def decided(
+    index: Affine, start: Affine, stop: Affine, step: int, bounds: Bounds
+) -> tuple[Condition, ...] | None:
+    """What must still be asked for an index to be one of start, start + step, ...; None if it never is."""
+    if bounds.outside(index, start, stop):
         return None
     found: list[Condition] = []
-    if not interval.within(piece.start, piece.stop):
-        found.append(Within(index, piece.start, piece.stop))
-    shifted = index + -piece.start
-    if not shifted.varies_by(piece.step):
-        found.append(Multiple(shifted, piece.step))
-    elif shifted.const % piece.step:
+    if not bounds.inside(index, start, stop):
+        found.append(Within(index, plain(start), plain(stop)))
+    shifted = index + start * -1
+    if not shifted.varies_by(step):
+        found.append(Multiple(shifted, step))
+    elif shifted.const % step:
         return None
     return tuple(found)

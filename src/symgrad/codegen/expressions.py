@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from symgrad.codegen.affine import Affine
+from symgrad.ir.affine import Affine
+from symgrad.ir.dims import Dim
 from symgrad.ir.opdef import OpDef, Reduction
 from symgrad.ir.types import DType
 
@@ -100,8 +101,8 @@ class Within:
     """start <= index < stop."""
 
     index: Affine
-    start: int
-    stop: int
+    start: Dim
+    stop: Dim
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,18 @@
 """The loop IR: what a program computes, one scalar at a time, in flat buffers; the same for every target.
 
-    Module      params, results, kernels, steps                   a program
-    Kernel      buffers, tables, refusals, body                   a function that the steps call
+    Kernel      buffers, tables, refusals, body                   a function that a program's steps call
     body        statement*
 
-    statement   For index in start, start + step, ... < min(stop, limit): body
+    statement   For index in start, start + step, ... < min(stop, limit), or downward: body
+              | While count of iterations: test, until not condition: body
+              | If atom: body, else: body
+              | Variable name = atom, Assign name = atom        a scalar that changes
+              | Blas result = op(a) · op(b)
+              | Grow name = the first elements of memory that grows
               | Let name = expression                             a scalar
               | LetIndex name = affine // divisor % modulus       an index; the quotient is rounded down
               | Check name = atom, counted from the end if negative, within [0, size), else refuse
+              | Clamp name = atom, cut to [0, limit]
               | Branch name = case* otherwise                     the first case whose conditions hold
               | Require atom, else refuse
               | Store buffer[affine] = atom
@@ -23,15 +28,9 @@
     atom        Literal | Name
     condition   Within affine in [start, stop) | Multiple affine of divisor
 
-    step        Cell name = param | Fresh name                    one element of this call's own memory
-              | ArenaView name = bytes of the arena
-              | Retype name = the bytes of a buffer
-              | CallKernel kernel, buffers
-              | CallBlas result = op(a) · op(b)
-
 An affine index is made of names of indices, each with known bounds, so the verifier proves that no buffer is
-read or written out of range. A scalar is written once, accumulators aside. Buffers of one kernel share no
-byte unless the kernel says so.
+read or written out of range. A scalar is written once, accumulators and variables aside. Buffers of one
+kernel share no byte unless the kernel says so.
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from symgrad.codegen.affine import Affine
 from symgrad.codegen.expressions import Atom, Condition, Expression, Number
 from symgrad.errors import Loc
+from symgrad.ir.affine import ZERO, Affine
+from symgrad.ir.dims import Dim
 from symgrad.ir.opdef import Reduction
-from symgrad.ir.types import ArrayType, DType
+from symgrad.ir.types import DType
 
 SUM_BLOCK = 256  # additions that may be done in any order before a compensated sum takes the block's total
-STACK_LIMIT = 1 << 16  # bytes of memory that a call has for itself without being given an arena
 MAX_BLAS_SIZE = 2**31 - 1  # the largest size that BLAS takes
 
 
@@ -60,8 +59,44 @@ class For:
     start: Affine
     stop: Affine
     step: int
-    limit: int | None
+    limit: Affine | None
     body: Body
+    reverse: bool = False  # the largest index first; the step is 1, and there is no limit
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    """The test, and the body if the condition holds, again and again; the count is an index from then on."""
+
+    count: str
+    test: Body
+    condition: Atom
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """One body or the other."""
+
+    condition: Atom
+    then: Body
+    otherwise: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A scalar that changes."""
+
+    name: str
+    value: Atom
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """What a variable is from here on."""
+
+    name: str
+    value: Atom
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +123,17 @@ class Check:
 
     name: str
     value: Atom
-    size: int
+    size: Dim
     refusal: int  # position in the kernel's list
+
+
+@dataclass(frozen=True, slots=True)
+class Clamp:
+    """An index from a scalar: 0 where that is less, the limit where it is more."""
+
+    name: str
+    value: Atom
+    limit: Dim
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,11 +260,45 @@ class Scratch:
     size: int
 
 
+@dataclass(frozen=True, slots=True)
+class Grow:
+    """The first elements of memory that grows, with room for at least so many."""
+
+    name: str
+    memory: str
+    dtype: DType
+    size: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Blas:
+    """result[m,n] = op(a)[m,k] · op(b)[k,n], `batch` times, each matrix right after the one before it."""
+
+    batch: int
+    m: int
+    n: int
+    k: int
+    trans_a: bool  # whether a is stored k×m
+    trans_b: bool  # whether b is stored n×k
+    a: str
+    b: str
+    result: str
+    loc: Loc | None
+    at: tuple[Affine, Affine, Affine] = (ZERO, ZERO, ZERO)  # where a, b and result begin in their buffers
+
+
 Statement: TypeAlias = (
     For
+    | While
+    | If
+    | Variable
+    | Assign
+    | Grow
+    | Blas
     | Let
     | LetIndex
     | Check
+    | Clamp
     | Require
     | Branch
     | Store
@@ -244,6 +322,7 @@ class Role(Enum):
     READ = "read"
     WRITE = "write"  # what was in it does not matter
     UPDATE = "update"  # reads what was in it, and writes
+    GROW = "grow"  # memory that grows; only `Grow` names its elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,8 +331,16 @@ class Buffer:
 
     name: str
     dtype: DType
-    size: int
+    size: Dim
     role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """An index that a kernel is given, in [0, limit]."""
+
+    name: str
+    limit: Dim  # of the counts before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,87 +372,4 @@ class Kernel:
     body: Body
     distinct: bool  # whether no two buffers share memory
     locs: tuple[Loc, ...]  # what it was made from
-
-
-# ---- the program ------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """A param or a result of the program."""
-
-    name: str
-    type: ArrayType
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A buffer of one element that holds a param of rank 0."""
-
-    name: str
-    param: str
-    dtype: DType
-
-
-@dataclass(frozen=True, slots=True)
-class Fresh:
-    """A buffer of one element that will hold a result of rank 0."""
-
-    name: str
-    dtype: DType
-
-
-@dataclass(frozen=True, slots=True)
-class ArenaView:
-    """A buffer in the arena."""
-
-    name: str
-    offset: int  # in bytes
-    size: int  # in elements
-    dtype: DType
-
-
-@dataclass(frozen=True, slots=True)
-class CallKernel:
-    """A kernel on buffers, in the order of its list."""
-
-    kernel: str
-    buffers: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CallBlas:
-    """result[m,n] = op(a)[m,k] · op(b)[k,n], `batch` times, each matrix right after the one before it."""
-
-    batch: int
-    m: int
-    n: int
-    k: int
-    trans_a: bool  # whether a is stored k×m
-    trans_b: bool  # whether b is stored n×k
-    a: str
-    b: str
-    result: str
-    loc: Loc | None
-
-
-@dataclass(frozen=True, slots=True)
-class Retype:
-    """The bytes of a buffer as elements of another dtype of the same size."""
-
-    name: str
-    buffer: str
-    dtype: DType
-
-
-Step: TypeAlias = Cell | Fresh | ArenaView | Retype | CallKernel | CallBlas
-
-
-@dataclass(frozen=True, slots=True)
-class Module:
-    """A program: its guards are the types of its params, its steps run in order."""
-
-    name: str
-    params: tuple[Argument, ...]
-    results: tuple[Argument, ...]
-    kernels: tuple[Kernel, ...]
-    steps: tuple[Step, ...]
-    arena_bytes: int
+    counts: tuple[Count, ...] = ()  # what it is given beside the buffers

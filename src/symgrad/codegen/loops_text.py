@@ -23,32 +23,44 @@ from symgrad.codegen.loops import (
     Accumulate,
     Accumulator,
     AddExactly,
-    ArenaView,
     Arm,
+    Assign,
+    Blas,
     Body,
     Branch,
-    CallBlas,
-    CallKernel,
-    Cell,
     Check,
+    Clamp,
     CloseBlock,
     Combine,
     Extreme,
     For,
-    Fresh,
+    Grow,
+    If,
     Kernel,
     Let,
     LetIndex,
-    Module,
     Observe,
     OpenBlock,
     Require,
-    Retype,
     Scratch,
     Statement,
-    Step,
     Store,
+    Variable,
+    While,
 )
+from symgrad.codegen.steps import (
+    ArenaView,
+    CallKernel,
+    Cell,
+    Counted,
+    Fresh,
+    Growing,
+    Grown,
+    Module,
+    Retype,
+    Step,
+)
+from symgrad.ir.affine import ZERO
 from symgrad.ir.types import short_name
 
 
@@ -81,7 +93,8 @@ def _kernel(kernel: Kernel) -> Iterator[str]:
     buffers = ", ".join(f"{b.role.value} {b.name}: {short_name(b.dtype)}[{b.size}]" for b in kernel.buffers)
     mark = "" if kernel.distinct else " overlapping"
     where = ", ".join(dict.fromkeys(f"{basename(loc.file)}:{loc.line}" for loc in kernel.locs))
-    yield f"kernel @{kernel.name}({buffers}){mark} {{" + (f"  @ {where}" if where else "")
+    given = "".join(f", {count.name} <= {count.limit}" for count in kernel.counts)
+    yield f"kernel @{kernel.name}({buffers}{given}){mark} {{" + (f"  @ {where}" if where else "")
     for table in kernel.tables:
         yield f"  table {table.name}: {short_name(table.dtype)} = ({', '.join(map(repr, table.values))})"
     for number, refusal in enumerate(kernel.refusals, 1):
@@ -97,11 +110,33 @@ def _body(body: Body) -> Iterator[str]:
 
 def _statement(statement: Statement) -> Iterator[str]:
     match statement:
-        case For(index, start, stop, step, limit, body):
+        case For(index, start, stop, step, limit, body, reverse):
             end = str(stop) if limit is None else f"min({stop}, {limit})"
-            yield f"for {index} in {start}..{end}" + (f" by {step}" if step != 1 else "") + " {"
+            how = " downward" if reverse else f" by {step}" if step != 1 else ""
+            yield f"for {index} in {start}..{end}{how} {{"
             yield from _indented(_body(body))
             yield "}"
+        case While(count, test, condition, body):
+            yield f"while, counted by {count}, {{"
+            yield from _indented(_body(test))
+            yield f"}} {_atom(condition)} {{"
+            yield from _indented(_body(body))
+            yield "}"
+        case If(condition, then, otherwise):
+            yield f"if {_atom(condition)} {{"
+            yield from _indented(_body(then))
+            if otherwise:
+                yield "} else {"
+                yield from _indented(_body(otherwise))
+            yield "}"
+        case Variable(name, value):
+            yield f"variable {name}: {short_name(value.dtype)} = {_atom(value)}"
+        case Assign(name, value):
+            yield f"{name} := {_atom(value)}"
+        case Grow(name, memory, dtype, size):
+            yield f"{name}: {short_name(dtype)}[{size}] in {memory}, which grows"
+        case Blas():
+            yield _blas(statement)
         case Branch():
             yield from _branch(statement)
         case Let(name, value):
@@ -110,6 +145,8 @@ def _statement(statement: Statement) -> Iterator[str]:
             yield f"{name} = ({numerator}) // {divisor}" + ("" if modulus is None else f" % {modulus}")
         case Check(name, value, size, refusal):
             yield f"{name} = check {_atom(value)} in {size} else refuse {refusal + 1}"
+        case Clamp(name, value, limit):
+            yield f"{name} = {_atom(value)} in 0..{limit}"
         case Require(condition, refusal):
             yield f"require {_atom(condition)} else refuse {refusal + 1}"
         case Store(buffer, index, value):
@@ -190,11 +227,25 @@ def _step(step: Step) -> str:
             return f"{name}: {short_name(dtype)}[{size}] in arena+{offset}"
         case Retype(name, buffer, dtype):
             return f"{name}: {short_name(dtype)} in {buffer}"
-        case CallKernel(kernel, buffers):
-            return f"call @{kernel}({', '.join(buffers)})"
-        case CallBlas():
-            a, b = step.a + (".T" if step.trans_a else ""), step.b + (".T" if step.trans_b else "")
-            batch = f"{step.batch} x " if step.batch != 1 else ""
-            return f"blas {step.result} = {a} · {b}  {batch}[{step.m},{step.k}]·[{step.k},{step.n}]"
+        case Growing(name):
+            return f"{name} grows"
+        case Grown(name, memory, size, dtype):
+            return f"{name}: {short_name(dtype)}[{size}] in {memory}"
+        case Counted(name, buffer, limit):
+            return f"{name} = {buffer}[0] <= {limit}"
+        case CallKernel(kernel, buffers, counts):
+            return f"call @{kernel}({', '.join((*buffers, *counts))})"
+        case Blas():
+            return _blas(step)
         case _:
             assert_never(step)
+
+
+def _blas(call: Blas) -> str:
+    a, b, result = (
+        name if at == ZERO else f"{name}[{at}...]"
+        for name, at in zip((call.a, call.b, call.result), call.at, strict=True)
+    )
+    a, b = a + (".T" if call.trans_a else ""), b + (".T" if call.trans_b else "")
+    batch = f"{call.batch} x " if call.batch != 1 else ""
+    return f"blas {result} = {a} · {b}  {batch}[{call.m},{call.k}]·[{call.k},{call.n}]"

@@ -10,8 +10,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import NoReturn, assert_never
 
-from symgrad.codegen.affine import Affine, Interval
-from symgrad.codegen.emission import quotient_bounds, refined
+from symgrad.codegen.bounds import Bounds
+from symgrad.codegen.emission import ENDLESS
 from symgrad.codegen.expressions import (
     Apply,
     Atom,
@@ -28,42 +28,36 @@ from symgrad.codegen.loops import (
     Accumulate,
     Accumulator,
     AddExactly,
-    ArenaView,
+    Assign,
+    Blas,
     Body,
     Branch,
-    CallBlas,
-    CallKernel,
-    Cell,
     Check,
+    Clamp,
     CloseBlock,
     Combine,
     Extreme,
     For,
-    Fresh,
+    Grow,
+    If,
     Kernel,
     Let,
     LetIndex,
-    Module,
     Observe,
     OpenBlock,
     Require,
-    Retype,
     Role,
     Scratch,
     Statement,
-    Step,
     Store,
+    Variable,
+    While,
 )
 from symgrad.codegen.loops_text import format_kernel, format_statement
 from symgrad.errors import InternalError, SymgradError
+from symgrad.ir.affine import ZERO, Affine
+from symgrad.ir.dims import Dim, affine
 from symgrad.ir.types import BOOL, I64, ArrayType, DType
-
-
-def verify_module(module: Module) -> None:
-    """Raise InternalError unless a program is well-formed."""
-    for kernel in module.kernels:
-        verify_kernel(kernel)
-    _Steps(module).check()
 
 
 def verify_kernel(kernel: Kernel) -> None:
@@ -76,22 +70,32 @@ class _KernelCheck:
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.sizes = {b.name: b.size for b in kernel.buffers} | {t.name: len(t.values) for t in kernel.tables}
+        self.sizes: dict[str, Dim] = {b.name: b.size for b in kernel.buffers if b.role is not Role.GROW}
+        self.sizes |= {t.name: len(t.values) for t in kernel.tables}
+        self.memories = {b.name for b in kernel.buffers if b.role is Role.GROW}
         self.dtypes = {b.name: b.dtype for b in kernel.buffers} | {t.name: t.dtype for t in kernel.tables}
-        self.writable = {b.name for b in kernel.buffers if b.role is not Role.READ}
-        self.readable = {b.name for b in kernel.buffers if b.role is not Role.WRITE}
+        self.writable = {b.name for b in kernel.buffers if b.role in (Role.WRITE, Role.UPDATE)}
+        self.readable = {b.name for b in kernel.buffers if b.role in (Role.READ, Role.UPDATE)}
         # Of a buffer without elements, none is missing: what would read one has been refused before.
         self.readable |= {b.name for b in kernel.buffers if b.size == 0}
         self.readable |= {t.name for t in kernel.tables}
         self.scalars: dict[str, DType] = {}
-        self.bounds: dict[str, Interval] = {}
+        self.variables: set[str] = set()  # scalars that change
+        self.bounds = Bounds()
+        for count in kernel.counts:
+            self.known(affine(count.limit))
+            self.bounds.between(count.name, [ZERO], [affine(count.limit)])
         self.accumulators: dict[str, Accumulator | Extreme] = {}
         self.open: set[str] = set()  # blocked sums in a block
         self.statement: Statement | None = None
 
     def check(self) -> None:
         """Check the whole kernel."""
-        names = [*(b.name for b in self.kernel.buffers), *(t.name for t in self.kernel.tables)]
+        names = [
+            *(b.name for b in self.kernel.buffers),
+            *(t.name for t in self.kernel.tables),
+            *(count.name for count in self.kernel.counts),
+        ]
         if len(set(names)) != len(names):
             self.fail("two buffers have one name")
         self.body(self.kernel.body)
@@ -107,9 +111,12 @@ class _KernelCheck:
     @contextmanager
     def scope(self) -> Generator[None]:
         """What is defined inside is not known after."""
-        kept = (dict(self.scalars), dict(self.bounds), dict(self.accumulators))
+        kept = (self.scalars, self.bounds, self.accumulators, self.sizes, self.variables)
+        self.scalars, self.bounds = dict(self.scalars), self.bounds.copy()
+        self.accumulators, self.sizes = dict(self.accumulators), dict(self.sizes)
+        self.variables = set(self.variables)
         yield
-        self.scalars, self.bounds, self.accumulators = kept
+        self.scalars, self.bounds, self.accumulators, self.sizes, self.variables = kept
 
     # ---- statements ----
     def body(self, body: Body) -> None:
@@ -123,17 +130,42 @@ class _KernelCheck:
         match statement:
             case For():
                 self.loop(statement)
+            case While():
+                self.while_loop(statement)
+            case If(condition, then, otherwise):
+                if self.atom(condition) != BOOL:
+                    self.fail("what is branched on is no bool")
+                for body in (then, otherwise):
+                    with self.scope():
+                        self.body(body)
+            case Variable(name, value):
+                self.define(name, self.atom(value))
+                self.variables.add(name)
+            case Assign(name, value):
+                if name not in self.variables or self.scalars[name] != self.atom(value):
+                    self.fail(f"{name} is no variable of {value.dtype}")
+            case Grow(name, memory, dtype, size):
+                self.grow(name, memory, dtype, size)
+            case Blas():
+                self.blas(statement)
             case Let(name, value):
                 self.define(name, self.expression(value))
             case LetIndex(name, numerator, divisor, modulus):
                 self.known(numerator)
                 self.new(name)
-                self.bounds[name] = quotient_bounds(numerator, divisor, modulus, self.bounds)
+                self.bounds.quotient(name, numerator, divisor, modulus)
             case Check(name, value, size, refusal):
                 if self.atom(value) != I64 or not 0 <= refusal < len(self.kernel.refusals):
                     self.fail("a check needs an i64 and a refusal")
+                self.known(affine(size))
                 self.new(name)
-                self.bounds[name] = Interval(0, size - 1)
+                self.bounds.between(name, [ZERO], [affine(size) + -1])
+            case Clamp(name, value, limit):
+                if self.atom(value) != I64:
+                    self.fail("an index is an i64")
+                self.known(affine(limit))
+                self.new(name)
+                self.bounds.between(name, [ZERO], [affine(limit)])
             case Require(condition, refusal):
                 if self.atom(condition) != BOOL or not 0 <= refusal < len(self.kernel.refusals):
                     self.fail("what is required is a bool, and has a refusal")
@@ -166,23 +198,65 @@ class _KernelCheck:
             self.fail("the step of a loop is at least 1")
         if loop.index in self.bounds or loop.index in self.scalars:
             self.fail(f"{loop.index} is in use")
-        first, last = loop.start.interval(self.bounds), loop.stop.interval(self.bounds)
-        high = last.high if loop.limit is None else min(last.high, loop.limit)
+        if loop.reverse and (loop.step != 1 or loop.limit is not None):
+            self.fail("downward, the step is 1 and there is no limit")
+        if loop.limit is not None:
+            self.known(loop.limit)
+        ends = [loop.stop] if loop.limit is None else [loop.stop, loop.limit]
         with self.scope():
-            self.bounds[loop.index] = Interval(first.low, high - 1)
+            self.bounds.between(loop.index, [loop.start], [end + -1 for end in ends])
             self.body(loop.body)
+
+    def while_loop(self, loop: While) -> None:
+        """Check a loop that counts its iterations; what the test defines, the body knows."""
+        self.new(loop.count)
+        with self.scope():
+            self.bounds.between(loop.count, [ZERO], [Affine(ENDLESS - 1)])
+            self.body(loop.test)
+            self.statement = loop
+            if self.atom(loop.condition) != BOOL:
+                self.fail("the test of a loop is no bool")
+            self.body(loop.body)
+        self.bounds.between(loop.count, [ZERO], [Affine(ENDLESS)])
+
+    def grow(self, name: str, memory: str, dtype: DType, size: Dim) -> None:
+        """Check memory that grows, which is read and written like a buffer."""
+        self.known(affine(size))
+        if memory not in self.memories:
+            self.fail(f"{memory} does not grow")
+        self.new(name)
+        self.sizes[name], self.dtypes[name] = size, dtype
+        self.writable.add(name)
+        self.readable.add(name)
+
+    def blas(self, call: Blas) -> None:
+        """Check that the matrices lie in their buffers."""
+        sizes = (call.m * call.k, call.k * call.n, call.m * call.n)
+        for name, at, size in zip((call.a, call.b, call.result), call.at, sizes, strict=True):
+            self.inside(name, at)
+            self.inside(name, at + (call.batch * size - 1))
+            if self.dtypes[name] != self.dtypes[call.result]:
+                self.fail(f"{name} holds {self.dtypes[name]}")
+        for name, at in zip((call.a, call.b), call.at, strict=False):
+            self.loaded(name, at)
+        if call.result not in self.writable:
+            self.fail(f"{call.result} is only read")
+        self.readable.add(call.result)
 
     def branch(self, branch: Branch) -> None:
         """Check the arms of a branch, each with what its conditions say."""
         for case in branch.cases:
             for condition in case.conditions:
                 self.known(condition.index)
+                if isinstance(condition, Within):
+                    self.known(affine(condition.start))
+                    self.known(affine(condition.stop))
                 if not isinstance(condition, Within) and condition.divisor < 1:
                     self.fail("a divisor is at least 1")
         arms = [(case.conditions, case.arm) for case in branch.cases]
         for conditions, arm in [*arms, ((), branch.otherwise)]:
             with self.scope():
-                self.bounds = refined(conditions, self.bounds)
+                self.bounds.refine(conditions)
                 self.body(arm.body)
                 self.statement = branch
                 if self.atom(arm.value) != branch.dtype:
@@ -240,9 +314,11 @@ class _KernelCheck:
         self.known(index)
         if buffer not in self.sizes:
             self.fail(f"there is no buffer {buffer}")
-        interval = index.interval(self.bounds)
-        if not interval.within(0, self.sizes[buffer]):
-            self.fail(f"{buffer}[{index}] reaches {interval.low} to {interval.high} of {self.sizes[buffer]}")
+        size = self.sizes[buffer]
+        self.known(affine(size))
+        if not self.bounds.inside(index, ZERO, affine(size)):
+            interval = self.bounds.interval(index)
+            self.fail(f"{buffer}[{index}] reaches {interval.low} to {interval.high} of {size}")
 
     def written(self, buffer: str, index: Affine, value: Atom) -> None:
         """The buffer may be written, and holds what the value is."""
@@ -304,75 +380,3 @@ class _KernelCheck:
             return expression.opdef.infer(*types, **stated).dtype
         except SymgradError as error:
             self.fail(error.what)
-
-
-class _Steps:
-    """The memory that the steps of a program know."""
-
-    def __init__(self, module: Module) -> None:
-        self.module = module
-        arrays = [a for a in (*module.params, *module.results) if a.type.rank]
-        self.sizes = {a.name: a.type.size for a in arrays}
-        self.dtypes = {a.name: a.type.dtype for a in arrays}
-        self.kernels = {kernel.name: kernel for kernel in module.kernels}
-        self.read_only = {a.name for a in module.params}
-
-    def check(self) -> None:
-        """Check every step."""
-        for step in self.module.steps:
-            self.one(step)
-
-    def fail(self, message: str) -> NoReturn:
-        """Raise for the program."""
-        raise InternalError(f"the steps of {self.module.name} are not valid: {message}")
-
-    def one(self, step: Step) -> None:
-        """Check a step, and know what it defines."""
-        match step:
-            case Cell(name, _, dtype) | Fresh(name, dtype):
-                self.define(name, 1, dtype)
-            case ArenaView(name, offset, size, dtype):
-                if (
-                    offset < 0
-                    or offset % dtype.itemsize
-                    or offset + size * dtype.itemsize > self.module.arena_bytes
-                ):
-                    self.fail(f"{name} does not lie in the arena")
-                self.define(name, size, dtype)
-            case Retype(name, buffer, dtype):
-                if buffer not in self.sizes or self.dtypes[buffer].itemsize != dtype.itemsize:
-                    self.fail(f"{name} cannot lie in {buffer}")
-                self.define(name, self.sizes[buffer], dtype)
-            case CallKernel(name, buffers):
-                self.call(self.kernels[name], buffers)
-            case CallBlas():
-                self.blas(step)
-            case _:
-                assert_never(step)
-
-    def define(self, name: str, size: int, dtype: DType) -> None:
-        """A new buffer."""
-        if name in self.sizes:
-            self.fail(f"{name} is defined twice")
-        self.sizes[name], self.dtypes[name] = size, dtype
-
-    def holds(self, name: str, size: int, dtype: DType | None, *, write: bool) -> None:
-        """The buffer exists, is what is wanted, and may be written if it is."""
-        if self.sizes.get(name) != size or (dtype is not None and self.dtypes[name] != dtype):
-            self.fail(f"{name} is not a buffer of {size} elements of {dtype}")
-        if write and name in self.read_only:
-            self.fail(f"{name} is an argument and is written")
-
-    def call(self, kernel: Kernel, buffers: tuple[str, ...]) -> None:
-        """The buffers are those that a kernel takes."""
-        if len(buffers) != len(kernel.buffers):
-            self.fail(f"{kernel.name} takes {len(kernel.buffers)} buffers")
-        for name, buffer in zip(buffers, kernel.buffers, strict=True):
-            self.holds(name, buffer.size, buffer.dtype, write=buffer.role is not Role.READ)
-
-    def blas(self, step: CallBlas) -> None:
-        """The buffers have the sizes that a product of matrices takes."""
-        dtype = self.dtypes.get(step.result)
-        self.holds(step.a, step.batch * step.m * step.k, dtype, write=False)
-        self.holds(step.b, step.batch * step.k * step.n, dtype, write=False)
-        self.holds(step.result, step.batch * step.m * step.n, dtype, write=True)

@@ -5,29 +5,40 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import assert_never, cast
 
-from symgrad.codegen.emission import Names
-from symgrad.codegen.loops import (
-    MAX_BLAS_SIZE,
+from symgrad.codegen.emission import Around, Names
+from symgrad.codegen.index_map import same_layout
+from symgrad.codegen.loops import Count, Kernel
+from symgrad.codegen.lower_blas import blas_call, fits_blas
+from symgrad.codegen.lower_kernel import Region, Storage, body_of, lower_kernel
+from symgrad.codegen.lower_region import lower_control
+from symgrad.codegen.steps import (
     ArenaView,
     Argument,
-    CallBlas,
     CallKernel,
     Cell,
+    Counted,
     Fresh,
-    Kernel,
+    Growing,
+    Grown,
     Module,
     Retype,
     Step,
 )
-from symgrad.codegen.lower_kernel import Region, Storage, body_of, lower_kernel
 from symgrad.errors import InternalError
 from symgrad.ir import dims
+from symgrad.ir.affine import Affine, named
 from symgrad.ir.core import Block, Function, Op, Place, Space, Value
-from symgrad.ir.opdef import View
+from symgrad.ir.dims import Dim
+from symgrad.ir.index_names import ENDLESS
+from symgrad.ir.opdef import Flow, Measure, View
+from symgrad.ir.regions import as_while, flow_of
 from symgrad.ir.storage import ALIGNMENT
-from symgrad.passes.blas_form import BlasForm, blas_form
+from symgrad.ir.types import ArrayType
+from symgrad.passes.blas_form import blas_form
+
+_CONTROL = (Flow.FOR, Flow.WHILE, Flow.BRANCH)
 
 
 def lower(function: Function, reserved: frozenset[str] = frozenset()) -> Module:
@@ -49,21 +60,24 @@ class _Lowering:
         default_factory=lambda: dict[tuple[int, str, int], Storage]()
     )
     retyped: dict[tuple[str, str], Storage] = field(default_factory=lambda: dict[tuple[str, str], Storage]())
+    slots: list[Storage] = field(default_factory=lambda: list[Storage]())  # of the results
+    counts: Around = field(init=False)  # what is known of the trip counts of loops
     arena_bytes: int = 0
 
     def __post_init__(self) -> None:
         self.names = Names(self.reserved)
-        self.kinds = {v: kind for op in self.function.body.ops for v, kind in _kinds(op)}
+        self.counts = Around(self.names)
+        self.kinds = {v: kind for op in _ops(self.function.body) for v, kind in _kinds(op)}
 
     def module(self) -> Module:
         """The program."""
         body = self.function.body
         params = [self._param(value) for value in body.params]
         results = [Argument(self._fresh(value, "out"), value.type) for value in body.results]
-        slots = [self._result(argument) for argument in results]
+        self.slots = [self._result(argument) for argument in results]
         for op in body.ops:
-            self._op(op, slots)
-        for value, slot in zip(body.results, slots, strict=True):
+            self._op(op)
+        for value, slot in zip(body.results, self.slots, strict=True):
             if self.storage[value] is not slot:
                 copied = Value(value.type, value.hint)
                 self._call(Block((copied,), (), (copied,)), [self.storage[value]], [slot])
@@ -102,22 +116,32 @@ class _Lowering:
             return Place(Space.RESULT, self.function.body.results.index(value))
         return Place(Space.ARENA, -(-self.arena_bytes // ALIGNMENT) * ALIGNMENT)
 
-    def _stored(self, value: Value, slots: Sequence[Storage]) -> Storage:
-        """The storage at the place of an op's result."""
+    def stored(self, value: Value, size: int) -> Storage:
+        """The storage at the place of a value that takes so many elements."""
         place = self._place(value)
         match place.space:
             case Space.ARENA:
-                return self._arena(value, place.number)
+                return self._arena(value, place.number, size)
             case Space.RESULT:
-                slot = slots[place.number]
+                slot = self.slots[place.number]
                 return slot if slot.dtype == value.type.dtype else self._retyped(slot, value)
-            case Space.PARAM:
-                raise InternalError(f"the result of an op is placed in param {place.number}")
+            case Space.PARAM | Space.ROW:
+                raise InternalError(f"the result of an op is placed in {place}")
             case _:
                 assert_never(place.space)
 
-    def _arena(self, value: Value, offset: int) -> Storage:
-        size, stop = dims.known(value.type.size), offset + dims.known(value.type.nbytes)
+    def temporary(self, type: ArrayType, size: int) -> Storage:
+        """Memory that nothing else has."""
+        return self._arena(Value(type, "saved"), -(-self.arena_bytes // ALIGNMENT) * ALIGNMENT, size)
+
+    def growing(self, base: str) -> str:
+        """The name of memory that grows."""
+        name = self.names.fresh(f"{base}_memory" if base.isidentifier() else "memory")
+        self.buffers.append(Growing(name))
+        return name
+
+    def _arena(self, value: Value, offset: int, size: int) -> Storage:
+        stop = offset + size * value.type.dtype.itemsize
         key = (offset, value.type.dtype.name, size)
         if key not in self.views:
             name = self._fresh(value, self.kinds.get(value, "copy"))
@@ -132,44 +156,102 @@ class _Lowering:
         if key not in self.retyped:
             name = self._fresh(value, self.kinds.get(value, "copy"))
             self.buffers.append(Retype(name, slot.name, value.type.dtype))
-            self.retyped[key] = Storage(name, value.type.dtype, dims.known(value.type.size), slot.region)
+            self.retyped[key] = Storage(name, value.type.dtype, slot.size, slot.region)
         return self.retyped[key]
 
+    def _stored(self, value: Value) -> Storage:
+        """The storage of an op's result; where no number of elements is enough, memory that grows."""
+        room = self.counts.room(value.type.shape)
+        if not room.terms:
+            return self.stored(value, room.const)
+        return self._grown(value, self.growing(value.hint), room)
+
+    def _grown(self, value: Value, memory: str, size: Affine) -> Storage:
+        name = self._fresh(value, self.kinds.get(value, "rows"))
+        self.calls.append(Grown(name, memory, dims.plain(size), value.type.dtype))
+        return Storage(name, value.type.dtype, dims.plain(size), Region(memory, range(1)))
+
     # ---- steps ----
-    def _op(self, op: Op, slots: Sequence[Storage]) -> None:
-        if isinstance(op.opdef.lowering, View) and self._is_alias(op, slots):
+    def _op(self, op: Op) -> None:
+        if flow_of(op) in _CONTROL:
+            self._control(op)
+            return
+        if isinstance(op.opdef.lowering, View) and self._is_alias(op):
             self.storage[op.result] = self.storage[op.operands[0]]
             return
         for result in op.results:
-            self.storage[result] = self._stored(result, slots)
+            self.storage[result] = self._stored(result)
         operands, results = ([self.storage[v] for v in values] for values in (op.operands, op.results))
         form = blas_form(op)
         if form is not None and fits_blas(form):
             (a, b), (result,) = operands, results
-            self.calls.append(
-                CallBlas(
-                    form.batch, form.m, form.n, form.k, form.trans_a, form.trans_b,
-                    a.name, b.name, result.name, op.loc,
-                )
-            )  # fmt: skip
+            self.calls.append(blas_call(form, a, b, result, op))
             return
         self._call(body_of(op), operands, results)
+        if isinstance(op.opdef.lowering, Measure):
+            attrs = dict(op.attrs)
+            self._count(cast(str, attrs["name"]), op.result, cast(Dim, attrs["limit"]))
 
-    def _is_alias(self, op: Op, slots: Sequence[Storage]) -> bool:
+    def _count(self, index: str, value: Value, limit: Dim) -> str:
+        """The name of an index from now on, whose number has just been stored."""
+        name = self.names.fresh(index)
+        most = dims.plain(self.counts.place(limit))
+        self.calls.append(Counted(name, self.storage[value].name, most))
+        self.counts.count(index, name, limit)
+        self.counts.counts.append(Count(name, most))
+        return name
+
+    def _is_alias(self, op: Op) -> bool:
         """Whether a view lies where its operand lies, rather than being a copy in a place of its own."""
+        if not same_layout(op.operands[0].type.shape, op.result.type.shape):
+            return False
         place = op.result.place
         if place is None or place.space is Space.PARAM:
             return True
-        return self._stored(op.result, slots) is self.storage[op.operands[0]]
+        return self._stored(op.result) is self.storage[op.operands[0]]
 
     def _call(self, body: Block, operands: Sequence[Storage], results: Sequence[Storage]) -> None:
-        kernel = lower_kernel(self.names.numbered("kernel_"), body, operands, results, self.reserved)
+        name = self.names.numbered("kernel_")
+        self._called(lower_kernel(name, body, operands, results, self.reserved, self.counts))
+
+    def _called(self, kernel: Kernel) -> None:
         self.kernels.append(kernel)
-        self.calls.append(CallKernel(kernel.name, tuple(b.name for b in kernel.buffers)))
+        counts = tuple(count.name for count in kernel.counts)
+        self.calls.append(CallKernel(kernel.name, tuple(b.name for b in kernel.buffers), counts))
+
+    def _control(self, op: Op) -> None:
+        """One kernel for all regions of an op; what a `while` stacks is known when it has run."""
+        plain, stacked = op.results, ()
+        if flow_of(op) is Flow.WHILE:
+            loop = as_while(op)
+            plain, stacked = op.results[: len(loop.carries) + 1], op.results[len(loop.carries) + 1 :]
+        self.storage.update((v, self._stored(v)) for v in plain)
+        kernel, stacks = lower_control(
+            self.names.numbered("kernel_"), op, [self.storage[v] for v in op.operands],
+            [self.storage.get(v) for v in op.results], self, self.counts,
+        )  # fmt: skip
+        self._called(kernel)
+        if flow_of(op) is Flow.WHILE:
+            loop = as_while(op)
+            name = self._count(loop.trips, op.results[len(loop.carries)], ENDLESS)
+            for value, stack in zip(stacked, stacks, strict=True):
+                self.storage[value] = self._grown(value, stack.memory, named(name) * stack.row)
+
+
+def _ops(block: Block) -> Iterator[Op]:
+    """The ops that have memory of their own: those at the top and in the regions of loops and branches."""
+    for op in block.ops:
+        yield op
+        if flow_of(op) in _CONTROL:
+            for region in op.regions:
+                yield from _ops(region)
 
 
 def _kinds(op: Op) -> Iterator[tuple[Value, str]]:
     """The results of an op at the top, each with the name of the op that makes its elements."""
+    if flow_of(op) in _CONTROL:
+        yield from ((result, op.opdef.name) for result in op.results)
+        return
     body = body_of(op)
     for result, inner in zip(op.results, body.results, strict=True):
         makers = (made.opdef.name for made in body.ops if inner in made.results)
@@ -180,11 +262,3 @@ def _alone(name: str, holder: Value | Argument) -> Storage:
     """Memory that nothing else shares."""
     size = dims.known(holder.type.size)
     return Storage(name, holder.type.dtype, size, Region(name, range(dims.known(holder.type.nbytes))))
-
-
-def fits_blas(form: BlasForm) -> bool:
-    """Whether the sizes are some that BLAS takes, and there is more to each product than one sum."""
-    sums = dims.is_one(form.m) and dims.is_one(form.n)
-    return not sums and all(
-        0 < dims.known(size) <= MAX_BLAS_SIZE for size in (form.batch, form.m, form.n, form.k)
-    )

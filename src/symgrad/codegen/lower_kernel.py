@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from symgrad.codegen.emission import Emission, Names
-from symgrad.codegen.expressions import (
-    Load,
-)
+from symgrad.codegen.emission import Around, Emission, Names
+from symgrad.codegen.expressions import Atom, Load
 from symgrad.codegen.loops import (
+    AddExactly,
+    Blas,
     Body,
     Branch,
     Buffer,
+    Combine,
     For,
+    If,
     Kernel,
     Let,
     Role,
     Statement,
+    Store,
+    While,
 )
 from symgrad.codegen.nest import Nest
-from symgrad.codegen.plan import improved
-from symgrad.codegen.point import Point, Source
-from symgrad.codegen.roots import Root, Scattered, Target, roots_of
+from symgrad.codegen.plan import Plan, improved, plain
+from symgrad.codegen.point import Notes, Point, Source
+from symgrad.codegen.roots import Memory, Register, Root, Scattered, Target, roots_of
 from symgrad.errors import InternalError, Loc
+from symgrad.ir import dims
+from symgrad.ir.affine import ZERO, Affine
 from symgrad.ir.analysis import defs, walk
 from symgrad.ir.core import Block, Op, Value
+from symgrad.ir.dims import Dim, Shape
 from symgrad.ir.opdef import ArgReduce
 from symgrad.ir.types import DType
 
@@ -50,8 +58,18 @@ class Storage:
 
     name: str  # the same in the steps and in every kernel
     dtype: DType
-    size: int  # in elements
+    size: Dim  # in elements
     region: Region  # its bytes
+    base: Affine = ZERO  # the element of the buffer that is its first
+
+    @property
+    def memory(self) -> Memory:
+        """Its elements."""
+        return Memory(self.name, self.base)
+
+    def overlaps(self, other: Storage) -> bool:
+        """Whether they share a byte; rows of one buffer are taken to do so."""
+        return self.region.overlaps(other.region)
 
 
 def body_of(op: Op) -> Block:
@@ -65,65 +83,140 @@ def body_of(op: Op) -> Block:
 
 
 def lower_kernel(
-    name: str, body: Block, operands: Sequence[Storage], results: Sequence[Storage], reserved: frozenset[str]
+    name: str,
+    body: Block,
+    operands: Sequence[Storage],
+    results: Sequence[Storage],
+    reserved: frozenset[str],
+    counts: Around | None = None,
 ) -> Kernel:
     """The kernel that computes a body, its operands and results stored as stated."""
-    written = {storage.name for storage in results}
-    regions = {storage.name: storage.region for storage in (*operands, *results)}
-    sources = {p: Source(storage.name) for p, storage in zip(body.params, operands, strict=True)}
-    groups = _groups(body, operands, results, sources)
-    taken = reserved | regions.keys()
-    emission = Emission(Names(taken))
-    point = Point(emission, defs(body), sources)
-    lengths = [0]
-    for roots in groups:
-        trial = Emission(Names(taken))
-        plain = Nest(trial, Point(trial, defs(body), sources), roots)
-        plain.emit()
-        plan = improved(roots[0].space, roots, trial.facts, plain.axis_of)
-        Nest(emission, point, roots, plan).emit()
-        lengths.append(len(emission.frames[0].statements))
-    statements = tuple(emission.frames[0].statements)
-    _refuse_stale_reads(groups, [statements[a:b] for a, b in pairwise(lengths)], regions)
-    loaded = {s.buffer for s in loads(statements)}
-    buffers = _buffers(operands, results, loaded, written)
+    names = Names(reserved | {storage.name for storage in (*operands, *results)})
+    around = Around(names)
+    if counts is not None:
+        names.take(count.name for count in counts.counts)
+        around = replace(counts.inside(names), loops={})
+    notes = Notes()
+    statements = emit_body(around, body, operands, results, notes)
+    kept = {storage.name for storage in operands}
+    return finished(name, statements, (*operands, *results), kept, notes, [body], around)
+
+
+def finished(
+    name: str,
+    statements: Body,
+    storages: Sequence[Storage],
+    kept: AbstractSet[str],
+    notes: Notes,
+    made_of: Sequence[Block],
+    around: Around,
+) -> Kernel:
+    """The kernel with these statements; what was in buffers of `kept` names before matters."""
+    buffers = _buffers(storages, kept, statements)
     return Kernel(
-        name, buffers, tuple(point.tables.values()), tuple(point.refusals), statements,
-        _distinct([*operands, *results], {b.name for b in buffers}, written), _locs(body),
+        name, buffers, tuple(notes.tables.values()), tuple(notes.refusals), statements,
+        _distinct(storages, buffers), _locs(made_of), tuple(around.counts),
     )  # fmt: skip
 
 
+def emit_body(
+    around: Around,
+    body: Block,
+    operands: Sequence[Storage | Atom],
+    results: Sequence[Storage | Register],
+    notes: Notes,
+) -> Body:
+    """The statements that compute a body once."""
+    regions = {s.name: s.region for s in (*operands, *results) if isinstance(s, Storage)}
+    sources: dict[Value, Source] = {
+        param: given.memory if isinstance(given, Storage) else given
+        for param, given in zip(body.params, operands, strict=True)
+    }
+    places = [place.memory if isinstance(place, Storage) else place for place in results]
+    emission = Emission(around)
+    made = defs(body)
+    groups = _groups(body, places, sources, around, _written_over(operands, results))
+    point = Point(emission, made, sources, notes)
+    lengths = [0]
+    for roots in groups:
+        Nest(emission, point, roots, _plan(roots, around, made, sources)).emit()
+        lengths.append(len(emission.frames[0].statements))
+    statements = tuple(emission.frames[0].statements)
+    _refuse_stale_reads(groups, [statements[a:b] for a, b in pairwise(lengths)], regions)
+    return statements
+
+
+def _plan(
+    roots: Sequence[Root], around: Around, made: Mapping[Value, Op], sources: Mapping[Value, Source]
+) -> Plan:
+    """How the loops run, by what an emission on trial meets."""
+    space = around.placed(roots[0].space)
+    if all(map(dims.is_one, space)):
+        return plain(space)
+    trial = Emission(around.apart())
+    nest = Nest(trial, Point(trial, made, sources, Notes()), roots)
+    nest.emit()
+    return improved(space, roots, trial.facts, nest.axis_of, around.bounds)
+
+
+def _written_over(
+    operands: Sequence[Storage | Atom], results: Sequence[Storage | Register]
+) -> frozenset[str]:
+    """The buffers of results that share bytes with an operand.
+
+    By bytes, not by name: a result of another dtype has another name for the bytes of the operand.
+    """
+    read = [operand for operand in operands if isinstance(operand, Storage)]
+    written = [result for result in results if isinstance(result, Storage)]
+    return frozenset(r.name for r in written if any(r.overlaps(operand) for operand in read))
+
+
 def _groups(
-    body: Block, operands: Sequence[Storage], results: Sequence[Storage], sources: dict[Value, Source]
+    body: Block,
+    places: Sequence[Memory | Register],
+    sources: Mapping[Value, Source],
+    around: Around,
+    over: frozenset[str],
 ) -> list[list[Root]]:
     """The roots that share loops; what is written over an operand comes last, when all reads are done."""
     found: list[list[Root]] = []
-    shared: dict[tuple[int, ...], list[Root]] = {}
+    shared: dict[Shape, list[Root]] = {}
     made = defs(body)
-    for value, storage in zip(body.results, results, strict=True):
-        roots = roots_of(made, value, storage.name)
+    for value, place in zip(body.results, places, strict=True):
+        roots = [r for r in roots_of(made, value, place, around.place) if not _is_there(r, sources)]
         for root in roots:
-            (term, *_) = root.terms
-            if root.fold is None and term.value in sources and sources[term.value].buffer == storage.name:
-                continue  # it is where it should be
-            if len(roots) > 1 or isinstance(root.fold, ArgReduce):
+            if len(roots) > 1 or isinstance(root.fold, ArgReduce) or _touches_part(root):
                 found.append([root])
             elif root.space in shared:
                 shared[root.space].append(root)
             else:
                 shared[root.space] = [root]
                 found.append(shared[root.space])
-    # By bytes, not by name: a result of another dtype has another name for the bytes of the operand.
-    over = {r.name for r in results if any(r.region.overlaps(operand.region) for operand in operands)}
     return sorted(found, key=lambda roots: not over.isdisjoint(_targets(roots)))
 
 
+def _is_there(root: Root, sources: Mapping[Value, Source]) -> bool:
+    """Whether what the root stores is where it should be."""
+    (term, *others), target = root.terms, root.target
+    if others or root.fold is not None or not isinstance(target, Target) or target.combined is not None:
+        return False
+    return term.index == target.index and sources.get(term.value) == target.memory
+
+
+def _touches_part(root: Root) -> bool:
+    """Whether the target keeps other elements, which may be read elsewhere; not asked of single elements."""
+    if isinstance(root.target, Scattered):
+        return True
+    whole = not isinstance(root.target, Target) or root.fold is not None or root.target.shape == root.space
+    return not whole and not all(map(dims.is_one, root.space))
+
+
 def _targets(roots: Sequence[Root]) -> set[str]:
-    return {root.target.buffer for root in roots if isinstance(root.target, Target | Scattered)}
+    return {root.target.memory.buffer for root in roots if isinstance(root.target, Target | Scattered)}
 
 
 def _refuse_stale_reads(
-    groups: Sequence[Sequence[Root]], bodies: Sequence[Body], regions: dict[str, Region]
+    groups: Sequence[Sequence[Root]], bodies: Sequence[Body], regions: Mapping[str, Region]
 ) -> None:
     """Raise where a nest reads what one before it has written over."""
     over: list[Region] = []
@@ -147,36 +240,61 @@ def walk_statements(body: Body) -> Iterator[Statement]:
     while pending:
         statement = pending.pop()
         yield statement
-        if isinstance(statement, For):
-            pending.extend(reversed(statement.body))
-        elif isinstance(statement, Branch):
-            arms = [*(case.arm for case in statement.cases), statement.otherwise]
-            pending.extend(s for arm in reversed(arms) for s in reversed(arm.body))
+        pending.extend(s for inner in reversed(list(bodies(statement))) for s in reversed(inner))
 
 
-def _buffers(
-    operands: Sequence[Storage], results: Sequence[Storage], loaded: set[str], written: set[str]
-) -> tuple[Buffer, ...]:
-    """The buffers that are used, operands first."""
+def bodies(statement: Statement) -> Iterator[Body]:
+    """The bodies in a statement, in order."""
+    match statement:
+        case For():
+            yield statement.body
+        case While():
+            yield from (statement.test, statement.body)
+        case If():
+            yield from (statement.then, statement.otherwise)
+        case Branch():
+            yield from (arm.body for arm in (*(case.arm for case in statement.cases), statement.otherwise))
+        case _:
+            pass
+
+
+def accesses(body: Body) -> tuple[set[str], set[str]]:
+    """The buffers that are read, and those that are written."""
+    read, written = {load.buffer for load in loads(body)}, set[str]()
+    for statement in walk_statements(body):
+        match statement:
+            case Store(buffer):
+                written.add(buffer)
+            case Combine(buffer) | AddExactly(buffer):
+                written.add(buffer)
+            case Blas():
+                read.update((statement.a, statement.b))
+                written.add(statement.result)
+            case _:
+                pass
+    return read, written
+
+
+def _buffers(storages: Sequence[Storage], kept: AbstractSet[str], body: Body) -> tuple[Buffer, ...]:
+    """The buffers that are used, in order."""
+    read, written = accesses(body)
     found: dict[str, Buffer] = {}
-    read = {storage.name for storage in operands}
-    for storage in (*operands, *results):
-        name = storage.name
-        if name not in loaded and name not in written:
+    for s in storages:
+        if s.name not in read and s.name not in written:
             continue
-        role = Role.READ if name not in written else Role.UPDATE if name in read else Role.WRITE
-        found[name] = Buffer(name, storage.dtype, storage.size, role)
+        role = Role.READ if s.name not in written else Role.UPDATE if s.name in kept else Role.WRITE
+        found[s.name] = Buffer(s.name, s.dtype, s.size, role)
     return tuple(found.values())
 
 
-def _distinct(storages: Sequence[Storage], used: set[str], written: set[str]) -> bool:
+def _distinct(storages: Sequence[Storage], buffers: Sequence[Buffer]) -> bool:
     """Whether no written buffer shares bytes with another."""
-    by_name = {s.name: s for s in storages if s.name in used}
+    by_name = {s.name: s for s in storages}
     return not any(
-        by_name[name].region.overlaps(other.region)
-        for name in written for other in by_name.values() if other.name != name
+        by_name[b.name].overlaps(by_name[other.name])
+        for b in buffers if b.role is not Role.READ for other in buffers if other.name != b.name
     )  # fmt: skip
 
 
-def _locs(body: Block) -> tuple[Loc, ...]:
-    return tuple(dict.fromkeys(op.loc for op in walk(body) if op.loc is not None))
+def _locs(blocks: Sequence[Block]) -> tuple[Loc, ...]:
+    return tuple(dict.fromkeys(op.loc for body in blocks for op in walk(body) if op.loc is not None))

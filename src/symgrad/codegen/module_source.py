@@ -6,26 +6,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
-from symgrad.codegen.loops import (
+from symgrad.codegen.blas_source import INDENT, blas_lines, located
+from symgrad.codegen.loops import Blas, Refusal
+from symgrad.codegen.scalar_source import BITS, MEMORY, SUPPORT, ScalarText, dtype_name
+from symgrad.codegen.source import KernelSource
+from symgrad.codegen.steps import (
     STACK_LIMIT,
     ArenaView,
     Argument,
-    CallBlas,
     CallKernel,
     Cell,
+    Counted,
     Fresh,
-    Kernel,
+    Growing,
+    Grown,
     Module,
-    Refusal,
     Retype,
     Step,
 )
-from symgrad.codegen.scalar_source import BITS, SUPPORT, ScalarText, dtype_name
-from symgrad.codegen.source import INDENT, KernelSource, located
 from symgrad.ir import dims
 from symgrad.ir.types import ArrayType, DType
 
-BLAS = "symgrad.codegen.numba_blas"
 LINE = 110  # characters of a line of imports
 
 # Identifiers of the module itself.
@@ -110,6 +111,7 @@ class ModuleSourceText:
             *self._arena(),
             *(line for step in module.steps for line in self._step(step)),
         ]
+        body += self._released()
         scalars = [f"{a.name}[0]" for a in module.results if not a.type.rank]
         body += [f"return {', '.join(scalars)}"] if scalars else []
         yield from (INDENT + line for line in body or ["pass"])
@@ -157,6 +159,12 @@ class ModuleSourceText:
         if used and not self.arena_argument:
             yield f"arena = {self._use('stack')}({self._module.arena_bytes})"
 
+    def _released(self) -> Iterator[str]:
+        """Memory that grew is given back."""
+        for step in self._module.steps:
+            if isinstance(step, Growing):
+                yield f"{self._use('released', MEMORY)}({step.name})"
+
     def _cell(self, name: str, dtype: DType) -> str:
         memory = f"{self._use('stack')}({dtype.itemsize})"
         return f"{name} = {self._use('view')}({memory}, 0, 1, {dtype_name(dtype)})"
@@ -172,10 +180,16 @@ class ModuleSourceText:
                 yield f"{name} = {self._use('view')}(arena, {offset}, {size}, {dtype_name(dtype)})"
             case Retype(name, buffer, dtype):
                 yield f"{name} = {self._use('retyped', BITS)}({self._buffer(buffer)}, {dtype_name(dtype)})"
-            case CallKernel(kernel, buffers):
-                yield from self._called(self._kernels[kernel], buffers)
-            case CallBlas():
-                yield from self._blas(step)
+            case Growing(name):
+                yield f"{name} = {self._use('growing', MEMORY)}()"
+            case Grown(name, memory, size, dtype):
+                yield f"{name} = {self._use('grown', MEMORY)}({memory}, {size}, {dtype_name(dtype)})"
+            case Counted(name, buffer, _):
+                yield f"{name} = {self._buffer(buffer)}[0]"
+            case CallKernel():
+                yield from self._called(step)
+            case Blas():
+                yield from blas_lines(step, self._scalars, self._buffer)
             case _:
                 assert_never(step)
 
@@ -183,44 +197,17 @@ class ModuleSourceText:
         """A buffer: an argument's elements, or a name made above."""
         return f"{self._use('flat')}({name})" if name in self._flat else name
 
-    def _called(self, kernel: Kernel, buffers: tuple[str, ...]) -> Iterator[str]:
-        call = f"{kernel.name}({', '.join(map(self._buffer, buffers))})"
+    def _called(self, step: CallKernel) -> Iterator[str]:
+        kernel = self._kernels[step.kernel]
+        call = f"{kernel.name}({', '.join((*map(self._buffer, step.buffers), *step.counts))})"
         if not kernel.refusals:
             yield call
             return
         yield f"status = {call}"
         for number, refusal in enumerate(kernel.refusals, 1):
             yield f"if status == {number}:"
+            yield from (INDENT + line for line in self._released())
             yield f"{INDENT}raise {refusal.error.__name__}({refusal_text(refusal)!r})"
-
-    def _blas(self, step: CallBlas) -> Iterator[str]:
-        if step.loc is not None:
-            yield f"# {located([step.loc])}"
-        sizes = (step.m * step.k, step.k * step.n, step.m * step.n)
-        operands = [self._buffer(name) for name in (step.a, step.b, step.result)]
-        if step.batch > 1:
-            yield f"for batch in range({step.batch}):"
-            operands = [
-                f"{self._use('at')}({name}, batch * {size})"
-                for name, size in zip(operands, sizes, strict=True)
-            ]
-        yield (INDENT if step.batch > 1 else "") + self._product(step, *operands)
-
-    def _product(self, step: CallBlas, a: str, b: str, result: str) -> str:
-        m, n, k = step.m, step.n, step.k
-        if n == 1:
-            rows, columns = (k, m) if step.trans_a else (m, k)
-            arguments = f"{step.trans_a}, {rows}, {columns}, 1.0, {a}, {columns}, {b}, 1, 0.0, {result}, 1"
-            return f"{self._use('gemv', BLAS)}({arguments})"
-        if m == 1:
-            rows, columns = (n, k) if step.trans_b else (k, n)
-            arguments = (
-                f"{not step.trans_b}, {rows}, {columns}, 1.0, {b}, {columns}, {a}, 1, 0.0, {result}, 1"
-            )
-            return f"{self._use('gemv', BLAS)}({arguments})"
-        lda, ldb = m if step.trans_a else k, k if step.trans_b else n
-        flags = f"{step.trans_a}, {step.trans_b}, {m}, {n}, {k}"
-        return f"{self._use('gemm', BLAS)}({flags}, 1.0, {a}, {lda}, {b}, {ldb}, 0.0, {result}, {n})"
 
     # ---- what Python calls ----
     def _call(self) -> Iterator[str]:

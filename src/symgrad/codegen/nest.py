@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import Protocol, cast
 
-from symgrad.codegen.affine import Affine, Interval, flat_index, named
 from symgrad.codegen.column_sums import ColumnSum, fits
 from symgrad.codegen.emission import Emission
 from symgrad.codegen.expressions import (
@@ -32,15 +31,18 @@ from symgrad.codegen.loops import (
     CloseBlock,
     Combine,
     Extreme,
+    Let,
     Observe,
     OpenBlock,
     Store,
 )
 from symgrad.codegen.plan import Plan, Segment, plain
-from symgrad.codegen.roots import Fold, Index, Root, Scattered, Target, axis_name
+from symgrad.codegen.roots import Fold, Index, Register, Root, Scattered, Target, axis_name
 from symgrad.errors import InternalError
 from symgrad.ir import dims
+from symgrad.ir.affine import ZERO, Affine, named
 from symgrad.ir.core import Op, Value
+from symgrad.ir.dims import Dim, affine
 from symgrad.ir.opdef import ArgReduce, Reduction
 from symgrad.ir.ops.elementwise import mul
 from symgrad.ir.types import I64
@@ -53,7 +55,7 @@ class Pulls(Protocol):
         """The element of a value at an index."""
         ...
 
-    def checked(self, atom: Atom, size: int, axis: int, index: Index, op: Op) -> Affine:
+    def checked(self, atom: Atom, size: Dim, axis: int, index: Index, op: Op) -> Affine:
         """A scalar as an index of an axis."""
         ...
 
@@ -107,11 +109,12 @@ class Nest:
     ) -> None:
         self.axis_of: dict[str, int] = {}  # the axes of the loops' indices
         self._emission, self._point = emission, point
-        self._space = roots[0].space
+        self._space = emission.around.placed(roots[0].space)
         self._plan = plain(self._space) if plan is None else plan
         self._coordinates: dict[str, Affine] = {}
         self._order = self._loop_order(roots)
-        self._extents = [sum(s.count for s in self._plan[axis]) for axis in self._order]
+        # The largest ones: what is decided for them is right for fewer iterations, too.
+        self._extents = [sum(self._largest(s.count) for s in self._plan[axis]) for axis in self._order]
         # Nothing is emitted for an empty space but neutral elements.
         self._foldings = [self._folding(root) for root in roots]
         self._blocks = self._blocked_loops()
@@ -119,7 +122,7 @@ class Nest:
 
     def emit(self) -> None:
         """Put the loops into the innermost open frame."""
-        if 0 in self._space:
+        if any(map(dims.is_zero, self._space)):
             for folding in self._foldings:
                 self._fill(folding.root)
             return
@@ -135,14 +138,17 @@ class Nest:
             raise InternalError("a reduction has no value")
         return self._value
 
+    def _largest(self, count: Dim) -> int:
+        return max(1, count if isinstance(count, int) else self._emission.bounds.interval(count).high)
+
     # ---- decisions ----
     def _loop_order(self, roots: Sequence[Root]) -> list[int]:
         """Axes with loops, outermost first: row-major, but what is searched for an extreme comes last."""
         last = roots[0].reduced if isinstance(roots[0].fold, ArgReduce) else frozenset[int]()
         wide: list[int] = []
         for axis, segments in enumerate(self._plan):
-            if len(segments) == 1 and segments[0].count == 1:
-                self._coordinates[axis_name(axis)] = Affine(segments[0].start)
+            if len(segments) == 1 and dims.is_one(segments[0].count):
+                self._coordinates[axis_name(axis)] = affine(segments[0].start)
             else:
                 wide.append(axis)
         return [a for a in wide if a not in last] + [a for a in wide if a in last]
@@ -167,15 +173,17 @@ class Nest:
         target = root.target
         if root.fold is not Reduction.SUM or not isinstance(target, Target) or not fits(extents, root.dtype):
             return None
-        if self._rows_of(root, rows_loop, start) <= SUM_BLOCK or 0 in self._space:
+        if self._rows_of(root, rows_loop, start) <= SUM_BLOCK or any(map(dims.is_zero, self._space)):
             return None
 
         def place(coordinates: Sequence[Affine]) -> Affine:
             names = [axis_name(self._order[k]) for k in kept]
             here = self._coordinates | dict(zip(names, coordinates, strict=True))
-            return flat_index(target.shape, tuple(e.substituted(here) for e in target.index))
+            index = tuple(e.substituted(here) for e in target.index)
+            return target.memory.base + self._emission.around.flat(target.shape, index)
 
-        return ColumnSum(self._emission, target.buffer, root.dtype, extents, place)
+        stops = [affine(dims.total(s.count for s in self._plan[self._order[k]])) for k in kept]
+        return ColumnSum(self._emission, target.memory.buffer, root.dtype, extents, stops, place)
 
     def _rows_of(self, root: Root, rows_loop: int, start: int) -> int:
         """How many additions an outer loop makes to one column."""
@@ -193,7 +201,7 @@ class Nest:
             found[loop] = [_Block(max(1, SUM_BLOCK // inside), scalars)]
         for f in self._foldings:
             if f.columns is not None:
-                others = self._rows_of(f.root, f.rows_loop, f.start) // self._extents[f.rows_loop]
+                others = max(1, self._rows_of(f.root, f.rows_loop, f.start) // self._extents[f.rows_loop])
                 blocks = found.setdefault(f.rows_loop, [])
                 rows = max(1, SUM_BLOCK // others)
                 # Blocks of one loop nest: the smaller divides the larger.
@@ -222,59 +230,52 @@ class Nest:
 
     def _segment(self, depth: int, segment: Segment) -> None:
         """One loop over a part of an axis, in blocks if sums need them here."""
-        first = segment.start if segment.stride == 1 else 0
-        self._blocked(
-            depth,
-            segment,
-            self._blocks.get(depth, []),
-            Affine(first),
-            Affine(first + segment.count),
-            cut=False,
-        )
+        first = affine(segment.start) if segment.stride == 1 else ZERO
+        last = first + affine(segment.count)
+        self._blocked(depth, segment, self._blocks.get(depth, []), (first, last), None)
 
     def _blocked(
         self,
         depth: int,
         segment: Segment,
         blocks: Sequence[_Block],
-        start: Affine,
-        stop: Affine,
-        *,
-        cut: bool,
+        ends: tuple[Affine, Affine],
+        limit: Affine | None,
     ) -> None:
-        """The loop from start to stop, cut into blocks; `cut` if it is one block of the segment."""
+        """The loop between the ends, cut into blocks; it is itself one block if there is a limit."""
         if not blocks or (len(blocks) == 1 and blocks[0].rows == 1):
-            self._loop(depth, segment, start, stop, blocks, cut=cut)
+            self._loop(depth, segment, ends, blocks, limit)
             return
         block, *smaller = blocks
-        first = segment.start if segment.stride == 1 else 0
-        last = first + segment.count
-        if segment.count <= block.rows:
+        if self._largest(segment.count) <= block.rows:
             with block.around(self._emission):
-                self._blocked(depth, segment, smaller, start, stop, cut=cut)
+                self._blocked(depth, segment, smaller, ends, limit)
             return
+        start, stop = ends
         low = self._emission.loop_name("low")
-        bounds, limit = Interval(first, last - 1), last if cut else None
-        with self._emission.loop(low, start, stop, bounds, block.rows, limit), block.around(self._emission):
-            self._blocked(depth, segment, smaller, named(low), named(low) + block.rows, cut=True)
+        last = stop if limit is None else limit
+        with self._emission.loop(low, start, stop, block.rows, limit), block.around(self._emission):
+            self._blocked(depth, segment, smaller, (named(low), named(low) + block.rows), last)
 
     def _loop(
-        self, depth: int, segment: Segment, start: Affine, stop: Affine, each: Sequence[_Block], *, cut: bool
+        self,
+        depth: int,
+        segment: Segment,
+        ends: tuple[Affine, Affine],
+        each: Sequence[_Block],
+        limit: Affine | None,
     ) -> None:
         """A loop over one axis, each iteration a block of `each`; none for a single coordinate."""
         axis = self._order[depth]
-        if segment.count == 1:
-            self._coordinates[axis_name(axis)] = Affine(segment.start)
+        if dims.is_one(segment.count):
+            self._coordinates[axis_name(axis)] = affine(segment.start)
             self._iteration(depth, each)
             return
         name = self._emission.loop_name()
         self.axis_of[name] = axis
-        at = named(name) if segment.stride == 1 else named(name) * segment.stride + segment.start
+        at = named(name) if segment.stride == 1 else named(name) * segment.stride + affine(segment.start)
         self._coordinates[axis_name(axis)] = at
-        first = segment.start if segment.stride == 1 else 0
-        last = first + segment.count
-        bounds = Interval(first, last - 1)
-        with self._emission.loop(name, start, stop, bounds, limit=last if cut else None):
+        with self._emission.loop(name, *ends, limit=limit):
             self._iteration(depth, each)
 
     def _iteration(self, depth: int, each: Sequence[_Block]) -> None:
@@ -339,43 +340,53 @@ class Nest:
         match target:
             case None:
                 self._value = atom
+            case Register(name):
+                self._emission.add(Let(name, atom))
             case Target() if f.columns is not None:
                 kept = [k for k in range(f.rows_loop, f.start) if self._order[k] not in f.root.reduced]
                 f.columns.add([self._coordinates[axis_name(self._order[k])] for k in kept], atom)
-            case Target(buffer, shape, index) if f.outer:
-                self._emission.add(Combine(buffer, flat_index(shape, self._here(index)), _kind(fold), atom))
-            case Target(buffer, shape, index):
-                self._emission.add(Store(buffer, flat_index(shape, self._here(index)), atom))
-            case Scattered(buffer):
-                self._emission.add(Combine(buffer, self._scattered(target), Reduction.SUM, atom))
+            case Target(memory, shape, index, combined):
+                place = memory.base + self._emission.around.flat(shape, self._here(index))
+                self._put(memory.buffer, place, _kind(fold) if f.outer else combined, atom)
+            case Scattered(memory, combined=combined):
+                self._put(memory.buffer, memory.base + self._scattered(target), combined, atom)
+
+    def _put(self, buffer: str, place: Affine, combined: Reduction | None, atom: Atom) -> None:
+        """Write an element, or combine it with what is there."""
+        if combined is None:
+            self._emission.add(Store(buffer, place, atom))
+        else:
+            self._emission.add(Combine(buffer, place, combined, atom))
 
     def _scattered(self, target: Scattered) -> Affine:
-        """The flat position that the indices of a scatter_add say."""
+        """The flat position that the indices of a scatter say."""
         x, lead = target.op.operands[0].type, self._here(target.lead)
         axes = cast("tuple[int, ...]", dict(target.op.attrs)["axes"])
-        shape = tuple(map(dims.known, x.shape))
+        shape = x.shape
         rest = iter(self._here(target.rest))
         chosen: dict[int, Affine] = {}
         for axis, array in zip(axes, target.op.operands[2:], strict=True):
             atom = self._point.pull(array, lead)
             chosen[axis] = self._point.checked(atom, shape[axis], axis, lead, target.op)
         index = [chosen[axis] if axis in chosen else next(rest) for axis in range(len(shape))]
-        return flat_index(shape, index)
+        return self._emission.around.flat(shape, index)
 
     def _fill(self, root: Root) -> None:
         """Neutral elements in the whole target; for a scalar, the neutral element itself."""
         if root.fold is None or isinstance(root.target, Scattered):
             return
-        size = 1 if root.target is None else prod(root.target.shape)
-        if size == 0:
-            return
         blank = neutral(_kind(root.fold), root.dtype)
-        if root.target is None:
-            self._value = blank
-            return
-        name = self._emission.loop_name()
-        with self._emission.loop(name, Affine(), Affine(size), Interval(0, size - 1)):
-            self._emission.add(Store(root.target.buffer, named(name), blank))
+        match root.target:
+            case None:
+                self._value = blank
+            case Register(name):
+                self._emission.add(Let(name, blank))
+            case Target(memory, shape) if not any(map(dims.is_zero, shape)):
+                name = self._emission.loop_name()
+                with self._emission.loop(name, ZERO, self._emission.around.room(shape)):
+                    self._emission.add(Store(memory.buffer, memory.base + named(name), blank))
+            case Target():
+                pass
 
 
 def _kind(fold: Fold) -> Reduction:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from symgrad.codegen.loops import (
-    Module,
-)
-from symgrad.codegen.loops_verifier import verify_module
 from symgrad.codegen.lower import lower
 from symgrad.codegen.module_source import OWN_NAMES, ModuleSource, module_source
 from symgrad.codegen.scalar_source import LIBRARY
+from symgrad.codegen.steps import Module
+from symgrad.codegen.steps_verifier import verify_module
 from symgrad.ir.core import Function
 
 # What generated modules import beside the scalar library.
 _MACHINERY = frozenset((
-    "array_type", "at", "distinct", "entry", "flat", "fold_add", "fold_dot", "gemm", "gemv", "kernel",
-    "retyped", "stack", "sum_error", "to_int", "view",
+    "array_type", "at", "distinct", "entry", "flat", "fold_add", "fold_dot", "gemm", "gemv", "growing",
+    "grown", "kernel", "released", "retyped", "stack", "sum_error", "to_int", "view",
 ))  # fmt: skip
 RESERVED = OWN_NAMES | _MACHINERY | frozenset(LIBRARY)
 

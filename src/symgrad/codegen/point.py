@@ -8,12 +8,11 @@ depth of the program, so a chain of a thousand ops is as good as one of ten.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, assert_never, cast
 
 import numpy as np
 
-from symgrad.codegen.affine import Affine, Interval, flat_index, named
 from symgrad.codegen.emission import Emission, decided
 from symgrad.codegen.expressions import (
     Apply,
@@ -25,7 +24,7 @@ from symgrad.codegen.expressions import (
     Number,
     Position,
 )
-from symgrad.codegen.index_map import component, reshaped
+from symgrad.codegen.index_map import component, reshaped, same_layout
 from symgrad.codegen.loops import (
     Arm,
     Branch,
@@ -36,26 +35,35 @@ from symgrad.codegen.loops import (
     Table,
 )
 from symgrad.codegen.nest import Nest
-from symgrad.codegen.roots import inline_root
+from symgrad.codegen.roots import Memory, inline_root
 from symgrad.errors import InternalError, UnsupportedError
 from symgrad.ir import dims
+from symgrad.ir.affine import ZERO, Affine, named
 from symgrad.ir.core import Op, Value
+from symgrad.ir.dims import Dim, Shape
 from symgrad.ir.opdef import (
     ArgReduce,
+    Component,
     Constant,
     Contract,
     Control,
     Coordinate,
+    Extent,
     Gather,
+    Measure,
     NotNegative,
     Piece,
+    Range,
     Reduce,
     Remap,
     Scalar,
-    ScatterAdd,
+    Scatter,
+    Update,
     View,
 )
-from symgrad.ir.ops.elementwise import ge
+from symgrad.ir.ops.elementwise import add as add_op
+from symgrad.ir.ops.elementwise import ge, maximum, minimum
+from symgrad.ir.ops.shapes import pad
 from symgrad.ir.types import BOOL, I64, ArrayType, DType
 
 Index: TypeAlias = tuple[Affine, ...]
@@ -64,20 +72,26 @@ Steps: TypeAlias = "Generator[tuple[Value, Index], Atom, Atom]"
 _SAME = "{0}"  # the source of an op that only means something to the derivative
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The buffer that a param of a kernel's body lies in."""
+Source: TypeAlias = "Memory | Atom"  # what a param of a kernel's body is
 
-    buffer: str
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What a kernel needs beside its statements."""
+
+    tables: dict[str, Table] = field(default_factory=lambda: dict[str, Table]())
+    refusals: list[Refusal] = field(default_factory=lambda: list[Refusal]())
 
 
 class Point:
     """Pulls scalars of one kernel body into the frames of an emission."""
 
-    def __init__(self, emission: Emission, defs: Mapping[Value, Op], sources: Mapping[Value, Source]) -> None:
+    def __init__(
+        self, emission: Emission, defs: Mapping[Value, Op], sources: Mapping[Value, Source], notes: Notes
+    ) -> None:
         self.emission = emission
-        self.tables: dict[str, Table] = {}
-        self.refusals: list[Refusal] = []
+        self.tables = notes.tables
+        self.refusals = notes.refusals
         self._defs = defs
         self._sources = sources
 
@@ -112,7 +126,7 @@ class Point:
                 cure="use float32, or target='interpreter'",
             )
         if op is None:
-            return self._read(value, tuple(map(dims.known, value.type.shape)), index)
+            return self._read(value, value.type.shape, index)
         atom = yield from self._element(op, index)
         self.emission.remember((value, index), atom, index)
         return atom
@@ -138,12 +152,24 @@ class Point:
                 position = index[cast(int, dict(op.attrs)["axis"])]
                 self.emission.facts.alone.update(position.names())
                 return self.emission.let(Position(position, op.result.type.dtype), index)
+            case Extent():
+                place = self.emission.place(cast(Dim, dict(op.attrs)["value"]))
+                self.emission.facts.alone.update(place.names())
+                return self.emission.let(Position(place, op.result.type.dtype), [place])
+            case Measure():
+                count = yield op.operands[0], index
+                limit = self.emission.place(cast(Dim, dict(op.attrs)["limit"]))
+                most = self.emission.let(Position(limit, I64), [limit])
+                least = self.emission.let(Apply(maximum, (count, zero(I64)), I64), index)
+                return self.emission.let(Apply(minimum, (least, most), I64), [*index, limit])
             case Gather():
                 return (yield from self._gathered(op, index))
             case Reduce() | ArgReduce() | Contract():
                 with self.emission.at(index):
                     return Nest(self.emission, self, [inline_root(op, index)]).value()
-            case ScatterAdd() | Control():
+            case Update(add):
+                return (yield from self._updated(op, index, add=add))
+            case Scatter() | Control():
                 raise InternalError(f"{op.opdef.name} is not computed point by point", loc=op.loc)
             case _:
                 assert_never(op.opdef.lowering)
@@ -175,18 +201,36 @@ class Point:
             self.refusals.append(refusal)
         return self.refusals.index(refusal)
 
-    def _read(self, value: Value, shape: tuple[int, ...], index: Index) -> Atom:
+    def _read(self, value: Value, shape: Shape, index: Index) -> Atom:
         """The element of a param, seen under a shape."""
+        source = self._sources[value]
+        if not isinstance(source, Memory):
+            return source
         found = self.emission.find((value, shape, index))
         if found is not None:
             return found
         self.emission.facts.accesses.append((shape, index))
-        load = Load(self._sources[value].buffer, flat_index(shape, index), value.type.dtype)
-        name = self.emission.let(load, index)
+        place = source.base + self.emission.around.flat(shape, index)
+        name = self.emission.let(Load(source.buffer, place, value.type.dtype), index)
         self.emission.remember((value, shape, index), name, index)
         return name
 
     # ---- moved elements ----
+    def _updated(self, op: Op, index: Index, *, add: bool) -> Steps:
+        """The element of what was written there, or what was there before."""
+        x, u = op.operands
+        attrs = dict(op.attrs)
+        interior = tuple(step - 1 for step in cast("tuple[int, ...]", attrs["step"]))
+        moved = cast(Remap, pad.lowering)
+        found = moved.pieces((u.type,), x.type, {"low": attrs["start"], "interior": interior})
+        written = [replace(piece, operand=1) for piece in found]
+        if not add:
+            whole = Piece(0, tuple(map(Component, range(x.type.rank))))
+            return (yield from self._remapped(op, [*written, whole], index))
+        before = yield x, index
+        added = yield from self._remapped(op, written, index)
+        return self._applied(replace(op, opdef=add_op), [before, added], index)
+
     def _remapped(self, op: Op, pieces: Sequence[Piece], index: Index) -> Steps:
         """The element of the first piece that covers the index; zero where none does."""
         open_: list[tuple[Piece, tuple[Condition, ...]]] = []
@@ -216,14 +260,15 @@ class Point:
         """What must be asked at run time for a piece to cover an index; None if it never does."""
         found: list[Condition] = []
         for part in piece.within:
-            if part.start <= 0 and part.stop >= dims.known(type.shape[part.axis]) and part.step == 1:
-                continue  # the whole axis: true of an index of merged axes too, which runs further
+            if _is_whole(part, type.shape[part.axis]):
+                continue  # true of an index of merged axes too, which runs further
             self.emission.facts.alone.update(index[part.axis].names())
-            conditions = decided(index[part.axis], part, self.emission.bounds)
+            start, stop = self.emission.place(part.start), self.emission.place(part.stop)
+            conditions = decided(index[part.axis], start, stop, part.step, self.emission.bounds)
             if conditions is None:
                 return None
             if conditions:
-                self.emission.facts.undecided.append((index[part.axis], part))
+                self.emission.facts.undecided.append((index[part.axis], start, stop, part.step))
             found += conditions
         return tuple(found)
 
@@ -232,14 +277,12 @@ class Point:
 
     def _viewed(self, op: Op, index: Index) -> Steps:
         """The element at the same row-major position; a buffer is read under the view's shape."""
-        shape = tuple(map(dims.known, op.result.type.shape))
-        base = op.operands[0]
+        shape, base = op.result.type.shape, op.operands[0]
         while base in self._defs and isinstance(self._defs[base].opdef.lowering, View):
             base = self._defs[base].operands[0]
-        if base not in self._defs:
+        if base not in self._defs and same_layout(base.type.shape, shape):
             return self._read(base, shape, index)
-        goal = tuple(map(dims.known, base.type.shape))
-        return (yield base, reshaped(self.emission, shape, index, goal))
+        return (yield base, reshaped(self.emission, shape, index, base.type.shape))
 
     # ---- constants ----
     def _constant(self, op: Op, index: Index) -> Atom:
@@ -248,8 +291,8 @@ class Point:
         if not isinstance(value, tuple):
             return literal(cast(Number, value), type.dtype)
         numbers = tuple(number_of(cast(Number, v), type.dtype) for v in value)
-        shape = tuple(map(dims.known, type.shape))
-        position = flat_index(shape, index)
+        shape = type.shape
+        position = self.emission.around.flat(shape, index)
         if not position.terms:
             return Literal(numbers[position.const], type.dtype)
         table = self._table(type.dtype, numbers)
@@ -275,23 +318,32 @@ class Point:
         chosen: dict[int, Affine] = {}
         for axis, array in zip(axes, index_arrays, strict=True):
             atom = yield array, index[:lead]
-            size = dims.known(x.type.shape[axis])
-            chosen[axis] = self.checked(atom, size, axis, index[:lead], op)
+            chosen[axis] = self.checked(atom, x.type.shape[axis], axis, index[:lead], op)
         return (yield x, placed(chosen, index[lead:], x.type.rank))
 
-    def checked(self, atom: Atom, size: int, axis: int, index: Index, op: Op) -> Affine:
+    def checked(self, atom: Atom, size: Dim, axis: int, index: Index, op: Op) -> Affine:
         """A scalar as an index of an axis; out of range the kernel refuses."""
         key = ("checked", atom, size)
         found = self.emission.find(key)
         if isinstance(found, Name):
             return named(found.name)
-        refusal = Refusal(f"an index is out of range for axis {axis} with size {size}", op.loc)
-        name = self.emission.names.numbered("at")
+        text = f" with size {size}" if dims.is_known(size) else ""
+        refusal = Refusal(f"an index is out of range for axis {axis}{text}", op.loc)
+        name, stop = self.emission.names.numbered("at"), self.emission.place(size)
         with self.emission.at(index):
-            self.emission.add(Check(name, atom, size, self._refusal(refusal)))
-        self.emission.index_is(name, Interval(0, size - 1), index)
+            self.emission.add(Check(name, atom, dims.plain(stop), self._refusal(refusal)))
+        self.emission.bounds.between(name, [ZERO], [stop + -1])
+        self.emission.index_depends(name, index)
         self.emission.remember(key, Name(name, I64), index)
         return named(name)
+
+
+def _is_whole(part: Range, size: Dim) -> bool:
+    """Whether a range covers an axis of this size."""
+    ends = (part.start, part.stop, size)
+    if part.step == 1 and all(map(dims.is_known, ends)):
+        return dims.known(part.start) <= 0 and dims.known(part.stop) >= dims.known(size)
+    return part.step == 1 and dims.is_zero(part.start) and dims.equal(part.stop, size)
 
 
 def placed(chosen: Mapping[int, Affine], rest: Sequence[Affine], rank: int) -> Index:

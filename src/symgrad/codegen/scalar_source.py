@@ -27,6 +27,8 @@ SUPPORT = "symgrad.codegen.numba_support"
 SCALAR = "symgrad.codegen.numba_scalar"
 BITS = "symgrad.codegen.numba_bits"
 VMATH = "symgrad.codegen.numba_vmath"
+MEMORY = "symgrad.codegen.numba_memory"
+BLAS = "symgrad.codegen.numba_blas"
 
 VECTOR_FUNCTIONS = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",

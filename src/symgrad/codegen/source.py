@@ -1,12 +1,11 @@
-"""A program of the loop IR as one Python module for numba: a small function a kernel, and one entry."""
+"""Kernels of the loop IR as text for numba: a small function each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from os.path import basename
+from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from symgrad.codegen.affine import Affine
+from symgrad.codegen.blas_source import INDENT, blas_lines, located
 from symgrad.codegen.expressions import (
     Apply,
     Condition,
@@ -25,13 +24,18 @@ from symgrad.codegen.loops import (
     Accumulator,
     AddExactly,
     Arm,
+    Assign,
+    Blas,
     Body,
     Branch,
     Check,
+    Clamp,
     CloseBlock,
     Combine,
     Extreme,
     For,
+    Grow,
+    If,
     Kernel,
     Let,
     LetIndex,
@@ -42,31 +46,14 @@ from symgrad.codegen.loops import (
     Statement,
     Store,
     Table,
+    Variable,
+    While,
 )
-from symgrad.codegen.scalar_source import SUPPORT, ScalarText, dtype_name, plain_number
-from symgrad.errors import Loc
+from symgrad.codegen.scalar_source import MEMORY, SUPPORT, ScalarText, dtype_name, plain_number
+from symgrad.ir.affine import Affine
+from symgrad.ir.dims import Dim
 from symgrad.ir.opdef import Reduction
 from symgrad.ir.types import F64, DType
-
-INDENT = "    "
-
-
-def located(locs: Iterable[Loc]) -> str:
-    """Places in the user's source, short: `model.py:5-7, 9`."""
-    lines: dict[str, set[int]] = {}
-    for loc in locs:
-        lines.setdefault(basename(loc.file), set()).add(loc.line)
-    return "; ".join(f"{file}:{_ranges(sorted(numbers))}" for file, numbers in lines.items())
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
 class KernelSource:
@@ -89,7 +76,8 @@ class KernelSource:
         if kernel.locs:
             yield f"# {located(kernel.locs)}"
         yield f"@{self._support('kernel')}"
-        yield f"def {kernel.name}({', '.join(buffer.name for buffer in kernel.buffers)}):"
+        params = [given.name for given in (*kernel.buffers, *kernel.counts)]
+        yield f"def {kernel.name}({', '.join(params)}):"
         body = [f"{self._support('distinct')}()"] if kernel.distinct else []
         body += self._body(kernel.body)
         if kernel.refusals:
@@ -113,8 +101,21 @@ class KernelSource:
             case For():
                 return [
                     f"for {statement.index} in {_range(statement)}:",
-                    *_indented(self._body(statement.body)),
+                    *_indented(self._body(statement.body) or ["pass"]),
                 ]
+            case While():
+                return self._while(statement)
+            case If(condition, then, otherwise):
+                lines = [f"if {self._scalars.atom(condition)}:", *_indented(self._body(then) or ["pass"])]
+                rest = self._body(otherwise)
+                return [*lines, "else:", *_indented(rest)] if rest else lines
+            case Variable(name, value) | Assign(name, value):
+                return [f"{name} = {self._scalars.atom(value)}"]
+            case Grow(name, memory, dtype, size):
+                grown = self._scalars.use("grown", MEMORY)
+                return [f"{name} = {grown}({memory}, {size}, {dtype_name(dtype)})"]
+            case Blas():
+                return list(blas_lines(statement, self._scalars, lambda name: name))
             case Let(name, value):
                 return [f"{name} = {self._expression(value)}"]
             case LetIndex(name, numerator, divisor, modulus):
@@ -123,10 +124,12 @@ class KernelSource:
             case Check(name, value, size, refusal):
                 atom = self._scalars.atom(value)
                 return [
-                    f"{name} = {atom} + {size} if {atom} < 0 else {atom}",
+                    f"{name} = {atom} + {_term(size)} if {atom} < 0 else {atom}",
                     f"if {name} < 0 or {name} >= {size}:",
                     f"{INDENT}return {refusal + 1}",
                 ]
+            case Clamp(name, value, limit):
+                return [f"{name} = min(max({self._scalars.atom(value)}, 0), {limit})"]
             case Require(condition, refusal):
                 return [f"if not {self._scalars.atom(condition)}:", f"{INDENT}return {refusal + 1}"]
             case Branch():
@@ -152,6 +155,16 @@ class KernelSource:
                 return [f"{name} = {self._support('view')}({stack}, 0, {size}, {dtype_name(dtype)})"]
             case _:
                 assert_never(statement)
+
+    def _while(self, loop: While) -> list[str]:
+        body = [
+            *self._body(loop.test),
+            f"if not {self._scalars.atom(loop.condition)}:",
+            f"{INDENT}break",
+            *self._body(loop.body),
+            f"{loop.count} = {loop.count} + 1",
+        ]
+        return [f"{loop.count} = 0", "while True:", *_indented(body)]
 
     def _branch(self, branch: Branch) -> list[str]:
         lines: list[str] = []
@@ -241,6 +254,11 @@ def _indented(lines: Iterable[str]) -> list[str]:
     return [INDENT + line for line in lines]
 
 
+def _term(size: Dim) -> str:
+    """A size that is added."""
+    return str(size) if isinstance(size, int) else _wrapped(size)
+
+
 def _wrapped(index: Affine) -> str:
     """An index as a factor."""
     simple = len(index.terms) == 1 and index.const == 0 and index.terms[0][1] == 1
@@ -248,6 +266,8 @@ def _wrapped(index: Affine) -> str:
 
 
 def _range(loop: For) -> str:
+    if loop.reverse:
+        return f"range({loop.stop + -1}, {loop.start + -1}, -1)"
     stop = str(loop.stop) if loop.limit is None else f"min({loop.stop}, {loop.limit})"
     if loop.step != 1:
         return f"range({loop.start}, {stop}, {loop.step})"

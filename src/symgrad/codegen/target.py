@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from symgrad.codegen.loops import (
-    Module,
-)
 from symgrad.codegen.module_source import ModuleSource
 from symgrad.codegen.numba_cpu import emit_for_cpu, lower_for_cpu
+from symgrad.codegen.steps import Module
 from symgrad.ir.core import Function
 
 

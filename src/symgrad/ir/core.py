@@ -12,12 +12,14 @@ from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 from symgrad.errors import InternalError, Loc
+from symgrad.ir.affine import Affine
 from symgrad.ir.types import ArrayType
 
 if TYPE_CHECKING:
     from symgrad.ir.opdef import OpDef
 
-Attr: TypeAlias = "bool | int | float | str | tuple[Attr, ...]"
+# A size or place that changes in a loop is an Affine.
+Attr: TypeAlias = "bool | int | float | str | Affine | tuple[Attr, ...]"
 Attrs: TypeAlias = "tuple[tuple[str, Attr], ...]"
 
 
@@ -27,6 +29,7 @@ class Space(Enum):
     ARENA = "arena"  # at a byte offset of the arena
     RESULT = "result"  # the fresh array of a numbered result of the function
     PARAM = "param"  # the array of a numbered param of the function
+    ROW = "row"  # this iteration's row of a numbered stack that the loop around makes
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Place:
     """Where the elements of a value are stored, once the memory pass has decided."""
 
     space: Space
-    number: int  # byte offset, result number or param number
+    number: int  # byte offset, or number of the result, param or stack
 
     def __str__(self) -> str:
         return (
@@ -50,7 +53,7 @@ class Value:
 
     type: ArrayType
     hint: str = ""  # the name it is printed with, if free
-    place: Place | None = None  # set by the memory pass on results of top-level ops
+    place: Place | None = None  # set by the memory pass
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from symgrad.ir.core import Attr
+from symgrad.ir.dims import Dim
 from symgrad.ir.types import ArrayType
 
 # ---- derivative: exactly one of these ---------------------------------------------------------------------
@@ -138,7 +139,7 @@ class Component:
 
     axis: int | None
     scale: int = 1
-    offset: int = 0
+    offset: Dim = 0
     divisor: int = 1
 
 
@@ -147,8 +148,8 @@ class Range:
     """The result positions along an axis that a piece covers: start, start + step, ... < stop."""
 
     axis: int
-    start: int
-    stop: int
+    start: Dim
+    stop: Dim
     step: int = 1
 
 
@@ -188,8 +189,17 @@ class Gather:
 
 
 @dataclass(frozen=True)
-class ScatterAdd:
-    """x with updates added at the indexed places; repeated places accumulate."""
+class Scatter:
+    """x with updates put, or added, at the indexed places: the last of those put counts, those added add up."""
+
+    add: bool
+
+
+@dataclass(frozen=True)
+class Update:
+    """x with u put, or added, at attributes `start` and `step`: no other element of x is touched."""
+
+    add: bool
 
 
 @dataclass(frozen=True)
@@ -203,8 +213,29 @@ class Coordinate:
 
 
 @dataclass(frozen=True)
+class Extent:
+    """The number of attribute `value`, a size or place, known as far as the indices of loops are."""
+
+
+class Flow(Enum):
+    """How an op runs its regions."""
+
+    ONCE = "once"  # one region, once
+    FOR = "for"  # one region, for each index
+    WHILE = "while"  # two regions, as long as the first says so
+    BRANCH = "branch"  # one of two regions
+
+
+@dataclass(frozen=True)
+class Measure:
+    """The operand, cut to 0, ..., attribute `limit`; attribute `name` is its name in sizes, from there on."""
+
+
+@dataclass(frozen=True)
 class Control:
     """Regions are run by the driver."""
+
+    flow: Flow
 
 
 Lowering: TypeAlias = (
@@ -215,9 +246,12 @@ Lowering: TypeAlias = (
     | View
     | Contract
     | Gather
-    | ScatterAdd
+    | Scatter
+    | Update
     | Constant
     | Coordinate
+    | Extent
+    | Measure
     | Control
 )
 

@@ -14,6 +14,7 @@ from typing import TypeAlias, TypeVar
 
 from symgrad.errors import Loc, ParseError
 from symgrad.ir.core import Attr, Attrs, Block, Function, Op, Place, Space, Value
+from symgrad.ir.dims import parse_dim
 from symgrad.ir.opdef import OpDef
 from symgrad.ir.ops import OPS
 from symgrad.ir.tokens import Kind, Token, describe, error_at, tokenize
@@ -227,7 +228,7 @@ class _Parser:
         return type, self.place() if self.accept(Kind.NAME, "in") else None
 
     def place(self) -> Place:
-        """arena+offset, result k, or param k"""
+        """arena+offset, result k, param k, or row k"""
         names = [space.value for space in Space]
         if self.next.text not in names:
             raise self.unexpected(f"a place: {', '.join(names)}")
@@ -251,7 +252,7 @@ class _Parser:
         return name.text, self.attr_value()
 
     def attr_value(self) -> Attr:
-        """A number, True, False, a string, or a tuple of these"""
+        """A number, True, False, a string, a size such as i + 1, or a tuple of these"""
         if self.accept(Kind.PUNCT, "("):
             return self.attr_tuple()
         for name, value in (("True", True), ("False", False)):
@@ -259,6 +260,8 @@ class _Parser:
                 return value
         if self.at(Kind.STRING):
             return self.string()
+        if self.at(Kind.NAME) or self.at(Kind.PUNCT, "-"):
+            return self.dim()
         token = self.expect(Kind.NUMBER, what="a number, a string, True, False or a tuple")
         return int(token.text) if token.text.lstrip("-").isdecimal() else float(token.text)
 
@@ -274,6 +277,17 @@ class _Parser:
             if not self.at(Kind.PUNCT, ")"):
                 raise self.unexpected("`,` or `)`")
         return tuple(found)
+
+    def dim(self) -> Attr:
+        """index names and numbers with `+`, `-` and `*` between them"""
+        first, parts = self.next, list[str]()
+        while self.at(Kind.NAME) or self.at(Kind.NUMBER) or self.next.text in ("+", "-", "*"):
+            parts.append(self.next.text)
+            self.position += 1
+        try:
+            return parse_dim(" ".join(parts))
+        except ParseError as error:
+            raise self.error(first, error.what) from None
 
     def string(self) -> str:
         """A string as JSON writes it"""

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from symgrad.errors import Loc
+from symgrad.ir.affine import Affine
 from symgrad.ir.core import Attr, Block, Function, Op, Value
+from symgrad.ir.dims import format_dim
 
 # What a note can be about: an op, or a block, whose notes go under its `return` or `yield`.
 Site: TypeAlias = "Op | Block"
@@ -81,6 +83,8 @@ def format_attr(value: Attr) -> str:
             return float.__repr__(value)
         case str():
             return json.dumps(value, ensure_ascii=False)
+        case Affine():
+            return format_dim(value)
         case tuple():
             inside = ", ".join(map(format_attr, value))
             return f"({inside},)" if len(value) == 1 else f"({inside})"

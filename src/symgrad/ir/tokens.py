@@ -44,7 +44,7 @@ _TOKEN = re.compile(
     | (?P<TYPE>[A-Za-z]\w*\[[^\]\n]*\])
     | (?P<NUMBER>(?:-?inf|nan)\b|-?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)
     | (?P<NAME>[^\W\d]\w*)
-    | (?P<PUNCT>->|[(){}=:,+])""",
+    | (?P<PUNCT>->|[(){}=:,+*-])""",
     re.VERBOSE,
 )
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad.errors import DTypeError, ParseError
 from symgrad.ir import dims
-from symgrad.ir.dims import Shape
+from symgrad.ir.dims import Dim, Shape
 
 DType: TypeAlias = np.dtype[Any]
 
@@ -79,7 +79,7 @@ def short_name(dtype: DType) -> str:
     return _SHORT[dtype.name]
 
 
-def array_type(dtype: str | DType | type[Any], *shape: int) -> ArrayType:
+def array_type(dtype: str | DType | type[Any], *shape: Dim) -> ArrayType:
     """The type with this element type (`"f64"`, `np.float64`, ...) and these sizes."""
     found = _BY_SHORT.get(dtype) if isinstance(dtype, str) else None
     return ArrayType(np.dtype(dtype) if found is None else found, tuple(map(dims.make, shape)))

@@ -9,14 +9,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from symgrad.errors import InternalError, SymgradError
+from symgrad.ir import dims
+from symgrad.ir.affine import Affine
 from symgrad.ir.analysis import values
 from symgrad.ir.core import Block, Function, Op, Value
-from symgrad.ir.opdef import Contract, Control, OpDef
-from symgrad.ir.ops import kernel
+from symgrad.ir.dims import Dim
+from symgrad.ir.index_names import bound_by, own_mentions, ranges_after, ranges_inside
+from symgrad.ir.opdef import Contract, Control, Flow, Remap, Update
 from symgrad.ir.printer import Names, Site, format_with_notes
+from symgrad.ir.regions import flow_of, misfits, result_types
 from symgrad.ir.storage import misplaced
 from symgrad.ir.types import ArrayType
 
@@ -50,7 +54,7 @@ def verify(function: Function, after: str = "") -> None:
 
 def diagnose(function: Function) -> list[Problem]:
     """Everything that is wrong with a function; places are looked at only if nothing else is."""
-    problems = list(_block(_Scope(function.body, None)))
+    problems = list(_block(_Scope(function.body, None, {})))
     return problems if problems else list(_places(function))
 
 
@@ -65,6 +69,7 @@ class _Scope:
 
     block: Block
     outer: _Scope | None  # of the block around it
+    ranges: dims.Ranges  # of the index names in scope
     defined: set[Value] = field(default_factory=lambda: set[Value]())
 
     def name(self, value: Value) -> str:
@@ -93,9 +98,13 @@ def _block(scope: _Scope) -> Iterator[Problem]:
     for op in block.ops:
         messages = next(filter(None, (list(rule(op, scope)) for rule in RULES)), [])
         yield from (Problem(op, message) for message in messages)
-        for region in op.regions:
-            yield from _block(_Scope(region, scope))
+        if not messages:
+            inside = ranges_inside(op, scope.ranges)
+            for region in op.regions:
+                yield from _block(_Scope(region, scope, inside))
         scope.defined.update(op.results)
+        if not messages:
+            scope.ranges = ranges_after(op, scope.ranges)
     for result in block.results:
         if result not in scope.defined:
             yield Problem(block, scope.why_undefined(result))
@@ -134,13 +143,7 @@ def _odd_part(value: object) -> type | None:
     """The type of a part that no attribute may have; None if there is none."""
     if type(value) is tuple:
         return next(filter(None, map(_odd_part, value)), None)
-    return None if type(value) in (bool, int, float, str) else type(value)
-
-
-def places_are_at_the_top(op: Op, scope: _Scope) -> Iterator[str]:
-    """Only results of the function's own ops have places."""
-    if scope.outer is not None and any(result.place is not None for result in op.results):
-        yield "a value inside a region has a place"
+    return None if type(value) in (bool, int, float, str, Affine) else type(value)
 
 
 def regions_are_all_there(op: Op, scope: _Scope) -> Iterator[str]:
@@ -177,26 +180,95 @@ def _misfit(op: Op) -> str | None:
     return None
 
 
+def index_names_are_in_scope(op: Op, scope: _Scope) -> Iterator[str]:
+    """Sizes and places are made of the indices of the loops around."""
+    inside = ranges_after(op, scope.ranges) if flow_of(op) is Flow.WHILE else scope.ranges
+    for name in sorted(own_mentions(op)):
+        if name not in inside:
+            yield f"{name} is not the index of a loop around this op"
+    bound = bound_by(op)
+    if bound in scope.ranges:
+        yield f"{bound} is the index of a loop around this one, too"
+
+
+def sizes_are_not_negative(op: Op, scope: _Scope) -> Iterator[str]:
+    """No axis has a negative size, whatever the indices are."""
+    ranges = ranges_after(op, scope.ranges) if flow_of(op) is Flow.WHILE else scope.ranges
+    for dim in dict.fromkeys(dim for result in op.results for dim in result.type.shape):
+        if not dims.never_above(0, dim, ranges):
+            yield f"the size {dims.format_dim(dim)} can be negative"
+
+
+def moves_stay_inside(op: Op, scope: _Scope) -> Iterator[str]:
+    """A move reads nothing beyond its operand, whatever the indices are."""
+    lowering = op.opdef.lowering
+    if isinstance(lowering, Update) and scope.ranges:
+        yield from _updates_beyond(op, scope)
+    if not isinstance(lowering, Remap) or not scope.ranges:
+        return
+    attrs = dict(op.attrs)
+    for piece in lowering.pieces(tuple(v.type for v in op.operands), op.result.type, attrs):
+        places: dict[int, tuple[Dim, Dim]] = {k: (0, n) for k, n in enumerate(op.result.type.shape)}
+        places.update((part.axis, (part.start, part.stop)) for part in piece.within)
+        ranges = {**scope.ranges, **{f"@{axis}": ends for axis, ends in places.items()}}
+        operand = op.operands[piece.operand].type
+        for part, size in zip(piece.index, operand.shape, strict=True):
+            at = 0 if part.axis is None else dims.mul(dims.index(f"@{part.axis}"), part.scale)
+            at = dims.add(at, part.offset)
+            within = dims.mul(size, part.divisor)
+            if not (dims.never_above(0, at, ranges) and dims.never_above(dims.add(at, 1), within, ranges)):
+                yield f"{op.opdef.name} may reach beyond {operand}"
+                return
+
+
+def _updates_beyond(op: Op, scope: _Scope) -> Iterator[str]:
+    """The fault of an update that writes beyond its operand."""
+    attrs = dict(op.attrs)
+    starts, steps = cast("tuple[Dim, ...]", attrs["start"]), cast("tuple[int, ...]", attrs["step"])
+    x, u = op.operands
+    for start, step, size, count in zip(starts, steps, x.type.shape, u.type.shape, strict=True):
+        ranges = {**scope.ranges, "@": (0, count)}
+        at = dims.add(start, dims.mul(dims.index("@"), step))
+        if not (dims.never_above(0, at, ranges) and dims.never_above(dims.add(at, 1), size, ranges)):
+            yield f"{op.opdef.name} may reach beyond {x.type}"
+            return
+
+
 def regions_fit(op: Op, scope: _Scope) -> Iterable[str]:
-    """What an op with regions asks of them."""
-    if not op.opdef.regions:
-        return ()
-    return REGION_RULES[op.opdef](op, scope)
+    """The regions fit the operands and results."""
+    match flow_of(op):
+        case None:
+            return ()
+        case Flow.ONCE:
+            return _fused(op)
+        case Flow.FOR | Flow.WHILE | Flow.BRANCH:
+            found = misfits(op)
+            if found:
+                return found
+            types = list(result_types(op))
+            actual = [v.type for v in op.results]
+            return (
+                []
+                if types == actual
+                else [f"the results are {_listed(actual)}; the regions make them {_listed(types)}"]
+            )
 
 
 RULES: tuple[Rule, ...] = (
     operands_are_defined,
     results_are_new,
     attrs_are_plain,
-    places_are_at_the_top,
     regions_are_all_there,
     result_has_the_type,
+    index_names_are_in_scope,
+    sizes_are_not_negative,
+    moves_stay_inside,
     regions_fit,
 )
 
 
 # ---- the rules of ops with regions ------------------------------------------------------------------------
-def kernel_fits(op: Op, scope: _Scope) -> Iterator[str]:
+def _fused(op: Op) -> Iterator[str]:
     """Operands are the body's params, results its results; a contraction has a kernel of its own."""
     (body,) = op.regions
     yield from _differ("operands", op.operands, "params", body.params)
@@ -219,14 +291,11 @@ def _listed(types: list[ArrayType]) -> str:
     return ", ".join(map(str, types)) or "none"
 
 
-REGION_RULES: dict[OpDef, Rule] = {kernel: kernel_fits}
-
-
 # ---- the rules of places ----------------------------------------------------------------------------------
 def _places(function: Function) -> Iterator[Problem]:
     """Values with places: aligned, within their buffer, never over one that is still alive."""
-    names = Names(function.body)
     for found in misplaced(function):
+        names = Names(found.block)
         other = "" if found.other is None else f" {names(found.other)}"
-        site: Site = function.body if found.maker is None else found.maker
+        site: Site = found.block if found.maker is None else found.maker
         yield Problem(site, f"{names(found.value)} {found.reason}{other}")

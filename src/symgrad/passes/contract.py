@@ -8,6 +8,7 @@ from itertools import combinations
 
 from symgrad.ir import dims
 from symgrad.ir.core import Function, Op, Value
+from symgrad.ir.dims import Dim
 from symgrad.ir.opdef import Contract, OpDef
 from symgrad.ir.ops import axis_sizes, constant, einsum, join_spec
 from symgrad.ir.ops.elementwise import mul
@@ -22,6 +23,9 @@ from symgrad.passes.rules.moves import ints
 # Products (m · n · k) of one matrix product below which a call of BLAS costs more than a loop of our own.
 BLAS_MIN_PRODUCTS = 16**3
 
+# What an index of a loop counts for where only the order of costs matters.
+NOMINAL_INDEX = 64
+
 # Up to so many operands all orders of pairing are tried; beyond, the cheapest pair is taken each time.
 EXHAUSTIVE_OPERANDS = 4
 
@@ -33,6 +37,12 @@ def contract(function: Function) -> Function:
 
 def _rules_for(opdef: OpDef) -> tuple[Rule, ...]:
     return (pair_up, expand) if isinstance(opdef.lowering, Contract) else ()
+
+
+def _nominal(size: Dim) -> int:
+    """A number for a size, to compare costs by."""
+    found = dims.substituted(size, dict.fromkeys(dims.names(size), NOMINAL_INDEX))
+    return max(1, dims.known(found))
 
 
 # ---- pairs ------------------------------------------------------------------------------------------------
@@ -51,7 +61,7 @@ def pair_up(op: Op, context: Context) -> Value | None:
     if len(terms) <= 2:
         return None
     sizes = {
-        name: dims.known(n)
+        name: _nominal(n)
         for name, n in axis_sizes(join_spec(terms, result), tuple(v.type for v in op.operands)).items()
     }
     order = (
@@ -157,7 +167,9 @@ def _worth_blas(op: Op, context: Context) -> bool:
     if op.result.type.dtype.name not in BLAS_TYPES or not does.k or not (does.m or does.n):
         return False
     sizes = axis_sizes(join_spec((a, b), result), tuple(v.type for v in op.operands))
-    if dims.known(dims.product(sizes[name] for name in does.m + does.n + does.k)) < BLAS_MIN_PRODUCTS:
+    used = [sizes[name] for name in does.m + does.n + does.k]
+    # Sizes that change from one iteration to the next are those of short rows and triangles.
+    if not all(map(dims.is_known, used)) or dims.known(dims.product(used)) < BLAS_MIN_PRODUCTS:
         return False
     return all(_varies(v, term, does.k, context) for v, term in zip(op.operands, (a, b), strict=True))
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from symgrad.ir import dims
 from symgrad.ir.core import Function, Op, Value
+from symgrad.ir.index_names import binds_after, mentioned
 from symgrad.ir.opdef import Scalar
 from symgrad.ir.ops import DENSE_LIMIT, constant
 from symgrad.ir.types import ArrayType
@@ -22,12 +23,16 @@ def evaluate_now(op: Op, context: Context) -> Value | None:
     """op(constants) = constant."""
     makers = [context.maker(v) for v in op.operands]
     constants = [maker for maker in makers if maker is not None and is_constant(maker)]
-    if op.regions or not op.operands or len(constants) != len(op.operands):
+    if op.regions or binds_after(op) or not op.operands or len(constants) != len(op.operands):
         return None
     if isinstance(op.opdef.lowering, Scalar) and all(splat_of(maker) is not None for maker in constants):
         return _evaluate(op, constants, context, scalar=True)
-    small = all(dims.known(v.type.size) <= DENSE_LIMIT for v in (*op.operands, op.result))
-    return _evaluate(op, constants, context, scalar=False) if small else None
+    if any(mentioned(each) for each in (op, *constants)):
+        # Its elements, or how many there are, change in a loop.
+        return None
+    if any(dims.known(v.type.size) > DENSE_LIMIT for v in (*op.operands, op.result)):
+        return None
+    return _evaluate(op, constants, context, scalar=False)
 
 
 def _evaluate(op: Op, constants: list[Op], context: Context, *, scalar: bool) -> Value | None:

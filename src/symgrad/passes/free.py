@@ -6,9 +6,11 @@ the differences of all pairs: an n×n array that is a function of two vectors ne
 
 from __future__ import annotations
 
-from symgrad.ir import dims
+from symgrad.ir.capacity import estimated_bytes
 from symgrad.ir.core import Block, Op, Value
-from symgrad.ir.opdef import Constant, Coordinate, Remap, Scalar
+from symgrad.ir.dims import Ranges
+from symgrad.ir.opdef import Constant, Coordinate, Extent, Remap, Scalar, View
+from symgrad.ir.overwriting import is_unit_move
 
 # What may be computed again for an element: additions, arrays read, and how much smaller these are.
 MAX_FLOPS = 8
@@ -16,14 +18,16 @@ MAX_LEAVES = 4
 MIN_SHRINK = 8
 
 
-def free_ops(block: Block) -> frozenset[Op]:
+def free_ops(block: Block, ranges: Ranges) -> frozenset[Op]:
     """The ops of a block that are computed wherever they are read."""
     found: set[Op] = set()
     flops: dict[Value, int] = {}  # to compute one element of a free value
     leaves: dict[Value, frozenset[Value]] = {}  # what that reads
     for op in block.ops:
         match op.opdef.lowering:
-            case Remap() | Constant() | Coordinate():
+            case Remap() | Constant() | Coordinate() | Extent():
+                own = 0
+            case View() if is_unit_move(op):
                 own = 0
             case Scalar(flops=own) if own <= MAX_FLOPS and all(v in leaves for v in op.operands):
                 pass
@@ -32,7 +36,7 @@ def free_ops(block: Block) -> frozenset[Op]:
         # An operand that is stored is a leaf of its own.
         read = frozenset[Value]().union(*(leaves.get(v, (v,)) for v in op.operands))
         work = own + sum(flops.get(v, 0) for v in op.operands)
-        if isinstance(op.opdef.lowering, Scalar) and not _worth(op.result, read, work):
+        if isinstance(op.opdef.lowering, Scalar) and not _worth(op.result, read, work, ranges):
             continue
         found.add(op)
         flops[op.result] = work
@@ -41,10 +45,8 @@ def free_ops(block: Block) -> frozenset[Op]:
     return frozenset(found)
 
 
-def _worth(result: Value, read: frozenset[Value], work: int) -> bool:
-    nbytes = sum(dims.known(v.type.nbytes) for v in read)
-    return (
-        work <= MAX_FLOPS
-        and len(read) <= MAX_LEAVES
-        and nbytes * MIN_SHRINK <= dims.known(result.type.nbytes)
-    )
+def _worth(result: Value, read: frozenset[Value], work: int, ranges: Ranges) -> bool:
+    if work > MAX_FLOPS or len(read) > MAX_LEAVES:
+        return False
+    nbytes = sum(estimated_bytes(v.type, ranges) for v in read)
+    return nbytes * MIN_SHRINK <= estimated_bytes(result.type, ranges)

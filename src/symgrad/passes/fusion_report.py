@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from symgrad.ir import dims
-from symgrad.ir.core import Function, Op, Value
+from symgrad.ir.core import Block, Function, Op, Value
 from symgrad.ir.dims import Shape
-from symgrad.ir.opdef import ArgReduce, Gather, Reduce, Remap, Scalar, ScatterAdd, View
-from symgrad.passes.grouping import MAX_GROUP_OPS, space_of
+from symgrad.ir.opdef import ArgReduce, Flow, Gather, Reduce, Remap, Scalar, Scatter, Update, View
+from symgrad.ir.regions import as_for, flow_of
+from symgrad.passes.grouping import MAX_GROUP_OPS
+from symgrad.passes.members import space_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,8 @@ class Boundary:
 class KernelReport:
     """One kernel of a fused program."""
 
-    number: int  # among the ops at the top
+    number: int  # among the ops of its block
+    within: tuple[str, ...]  # the loops and branches around it, the outermost first
     space: Shape  # the points that it runs over
     ops: int
     lines: tuple[str, ...]  # of the user's source, as file:line
@@ -35,7 +38,8 @@ class KernelReport:
     def __str__(self) -> str:
         size = "×".join(map(dims.format_dim, self.space)) or "one point"
         where = f" from {', '.join(self.lines)}" if self.lines else ""
-        head = f"kernel {self.number}: {self.ops} ops over {size}{where}"
+        around = f" in {', '.join(self.within)}" if self.within else ""
+        head = f"kernel {self.number}{around}: {self.ops} ops over {size}{where}"
         return "\n".join(
             [head, *(f"  after op {b.maker}: {b.reason} ({b.value.type})" for b in self.boundaries)]
         )
@@ -43,13 +47,32 @@ class KernelReport:
 
 def fusion_report(function: Function) -> list[KernelReport]:
     """A report on each kernel of a fused function, in order."""
-    block = function.body
+    return list(_reports(function.body, ()))
+
+
+def _reports(block: Block, within: tuple[str, ...]) -> Iterator[KernelReport]:
+    """A report on each kernel of a block and of the loops and branches in it."""
     makers = {v: (k, op) for k, op in enumerate(block.ops) for v in op.results}
-    return [
-        KernelReport(k, _space(op), len(op.regions[0].ops), _lines(op), tuple(_boundaries(op, makers)))
-        for k, op in enumerate(block.ops)
-        if op.regions
-    ]
+    for k, op in enumerate(block.ops):
+        if flow_of(op) is Flow.ONCE:
+            boundaries = tuple(_boundaries(op, makers))
+            yield KernelReport(k, within, _space(op), len(op.regions[0].ops), _lines(op), boundaries)
+            continue
+        for name, region in zip(_region_names(op), op.regions, strict=True):
+            yield from _reports(region, (*within, f"{name} (op {k})"))
+
+
+def _region_names(op: Op) -> tuple[str, ...]:
+    """What the regions of a loop or branch are called."""
+    match flow_of(op):
+        case Flow.FOR:
+            return (f"for {as_for(op).index}",)
+        case Flow.WHILE:
+            return ("while's test", "while")
+        case Flow.BRANCH:
+            return ("if", "else")
+        case Flow.ONCE | None:
+            return ()
 
 
 def _space(kernel: Op) -> Shape:
@@ -57,7 +80,8 @@ def _space(kernel: Op) -> Shape:
     (body,) = kernel.regions
     results = set(body.results)
     return next(
-        (space_of(op) for op in body.ops if not results.isdisjoint(op.results)), body.results[0].type.shape
+        (space_of(op) for op in body.ops if not results.isdisjoint(op.results)),
+        body.results[0].type.shape if body.results else (),
     )
 
 
@@ -81,7 +105,7 @@ def _boundaries(kernel: Op, makers: dict[Value, tuple[int, Op]]) -> Iterator[Bou
 
 
 def _reason(kernel: Op, maker: Op, value: Value, readers: list[Op]) -> str:
-    if not maker.regions:
+    if flow_of(maker) is not Flow.ONCE:
         return f"{maker.opdef.name} is computed by itself"
     (body,) = maker.regions
     inner = (
@@ -89,9 +113,9 @@ def _reason(kernel: Op, maker: Op, value: Value, readers: list[Op]) -> str:
         if body.ops
         else None
     )
-    if inner is not None and isinstance(inner.opdef.lowering, Reduce | ArgReduce | ScatterAdd):
+    if inner is not None and isinstance(inner.opdef.lowering, Reduce | ArgReduce | Scatter | Update):
         return f"{inner.opdef.name} has to end first"
-    if any(isinstance(op.opdef.lowering, Gather | ScatterAdd) for op in readers):
+    if any(isinstance(op.opdef.lowering, Gather | Scatter) for op in readers):
         return "it is read at positions known only at run time"
     if any(isinstance(op.opdef.lowering, Remap) for op in readers):
         return "it is read at other points than it is made at"

@@ -41,9 +41,10 @@ def to_blas_form(op: Op, context: Context) -> Value | None:
     terms, result = spec_of(op)
     if len(terms) != 2 or blas_form(op) is not None or op.result.type.dtype.name not in BLAS_TYPES:
         return None
-    if not roles(*terms, result).k:
+    values = (*op.operands, op.result)
+    if not roles(*terms, result).k or not all(dims.is_known(n) for v in values for n in v.type.shape):
         return None
-    size_a, size_b, size = (dims.known(v.type.size) for v in (*op.operands, op.result))
+    size_a, size_b, size = (dims.known(v.type.size) for v in values)
     best = min(_forms(*terms, result, (size_a, size_b, size)), key=lambda form: form.moved)
     a, b = (_moved(v, t, to, context) for v, t, to in zip(op.operands, terms, (best.a, best.b), strict=True))
     if best.swapped:

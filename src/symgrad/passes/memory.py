@@ -1,121 +1,89 @@
-"""Memory planning: where every value at the top of a fused program is stored, before it runs.
+"""Memory planning: where every array of a fused program is stored, before it runs.
 
 Results of the function go straight into their fresh arrays, views share the place of what they view, and all
-other values lie in one arena, where bytes are used again as soon as their value is dead. A kernel may write a
-result over an operand that dies there and that it reads only at the point it writes.
+other values lie in one arena, where bytes are used again as soon as their value is dead. Numbers inside loops
+and branches have no place: they are kept in registers. `slots` decides which values share bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from symgrad.errors import InternalError, Loc
+from symgrad.errors import Loc
 from symgrad.ir import dims
 from symgrad.ir.analysis import last_use
+from symgrad.ir.capacity import most_bytes, ranges_within
 from symgrad.ir.core import Block, Function, Op, Place, Space, Value, with_body
-from symgrad.ir.opdef import View
-from symgrad.ir.storage import ALIGNMENT, can_overwrite
+from symgrad.ir.dims import Ranges
+from symgrad.ir.index_names import ranges_inside
+from symgrad.ir.opdef import Flow
+from symgrad.ir.overwriting import is_alias
+from symgrad.ir.regions import flow_of
+from symgrad.ir.storage import ALIGNMENT
 from symgrad.passes.allocate import Lifetime, allocate
+from symgrad.passes.slots import Slot, Slots, slots_of
 
 
 def memory(function: Function) -> Function:
-    """The function with a place for the result of every op at the top."""
-    block = function.body
-    roots, slots = _roots(block), _slots(block)
-    places = _places(slots)
-    places.update((param, Place(Space.PARAM, k)) for k, param in enumerate(block.params))
-    placed: dict[Value, Value] = {param: param for param in block.params}
-    ops: list[Op] = []
-    for op in block.ops:
-        results = tuple(replace(v, place=places[roots[v]]) for v in op.results)
-        placed.update(zip(op.results, results, strict=True))
-        ops.append(replace(op, operands=tuple(placed[v] for v in op.operands), results=results))
-    return with_body(function, Block(block.params, tuple(ops), tuple(placed[v] for v in block.results)))
+    """The function with a place for each of its arrays."""
+    found = slots_of(function)
+    placing = _Placing(found, _places(found.slots))
+    body = function.body
+    params = {param: Place(Space.PARAM, k) for k, param in enumerate(body.params)}
+    return with_body(function, placing.block(body, body.params, params))
 
 
-# ---- which values share bytes -----------------------------------------------------------------------------
-def _roots(block: Block) -> dict[Value, Value]:
-    """The value whose bytes each value has: another one for views, itself for the rest."""
-    roots = {param: param for param in block.params}
-    for op in block.ops:
-        view = isinstance(op.opdef.lowering, View)
-        roots.update((v, roots[op.operands[0]] if view else v) for v in op.results)
-    return roots
+def _places(slots: Sequence[Slot]) -> dict[Slot, Place]:
+    """The place of each slot."""
+    inside = [slot for slot in slots if slot.result is None]
+    offsets = allocate([Lifetime(_aligned(slot.nbytes), slot.born, slot.dies) for slot in inside])
+    places = {slot: Place(Space.ARENA, offset) for slot, offset in zip(inside, offsets, strict=True)}
+    places.update((slot, Place(Space.RESULT, slot.result)) for slot in slots if slot.result is not None)
+    return places
 
 
-@dataclass(eq=False, slots=True)
-class _Slot:
-    """Bytes that are used by one value, or by several after one another without a pause."""
+@dataclass(frozen=True, slots=True)
+class _Placing:
+    """Puts the places into a program."""
 
-    values: list[Value]
-    nbytes: int
-    born: int
-    dies: int
-    result: int | None  # the number of the function result whose array it is
+    found: Slots
+    places: dict[Slot, Place]
 
+    def block(self, block: Block, params: Sequence[Value], given: dict[Value, Place]) -> Block:
+        """The block with these params; `given` are places of its own params that no slot has."""
+        placed = dict(zip(block.params, params, strict=True))
+        at: dict[Value, Place | None] = {param: given.get(param, param.place) for param in params}
+        ops: list[Op] = []
+        for op in block.ops:
+            operands = tuple(placed[v] for v in op.operands)
+            if is_alias(op):
+                places = [at[operands[0]]]
+            else:
+                places = [self._place(v) for v in op.results]
+            results = tuple(replace(v, place=p) for v, p in zip(op.results, places, strict=True))
+            at.update(zip(results, places, strict=True))
+            placed.update(zip(op.results, results, strict=True))
+            ops.append(replace(op, operands=operands, results=results, regions=self._regions(op)))
+        return Block(tuple(params), tuple(ops), tuple(placed[v] for v in block.results))
 
-def _slots(block: Block) -> list[_Slot]:
-    """The slots of the values at the top that are no views."""
-    roots, last = _roots(block), last_use(block)
-    dies: dict[Value, int] = {}
-    for v, root in roots.items():
-        dies[root] = max(dies.get(root, -1), last[v])
-    numbers = _result_numbers(block, roots)
-    slots: list[_Slot] = []
-    slot_of: dict[Value, _Slot] = {}
-    for k, op in enumerate(block.ops):
-        taken: set[_Slot] = set()
-        for v in op.results:
-            if roots[v] is not v:
-                continue
-            slot = _overwritten(op, k, v, roots, slot_of, taken)
-            if slot is None:
-                slot = _Slot([], dims.known(v.type.nbytes), k, k, None)
-                slots.append(slot)
-            taken.add(slot)
-            slot.values.append(v)
-            slot.dies, slot.result = dies[v], numbers.get(v)
-            slot_of[v] = slot
-    return slots
+    def _regions(self, op: Op) -> tuple[Block, ...]:
+        if flow_of(op) is Flow.ONCE:
+            return op.regions
+        return tuple(
+            self.block(region, [replace(v, place=self._place(v)) for v in region.params], {})
+            for region in op.regions
+        )
 
-
-def _result_numbers(block: Block, roots: dict[Value, Value]) -> dict[Value, int]:
-    """The number of the function result that each value is stored for; `fuse` gives each result its own."""
-    numbers: dict[Value, int] = {}
-    for k, v in enumerate(block.results):
-        if roots[v] in numbers or roots[v] in block.params:
-            raise InternalError(f"result {k} has no memory of its own; fuse makes a copy of it")
-        numbers[roots[v]] = k
-    return numbers
-
-
-def _overwritten(
-    op: Op, k: int, result: Value, roots: dict[Value, Value], slot_of: dict[Value, _Slot], taken: set[_Slot]
-) -> _Slot | None:
-    """The slot of an operand that dies at this op, and that the op may write the result over."""
-    for operand in dict.fromkeys(op.operands):
-        slot = slot_of.get(roots[operand])
-        if slot is None or slot in taken or slot.dies != k or slot.nbytes == 0 or slot.born == k:
-            continue
-        # Every way in which the op sees these bytes must allow it.
-        seen = [v for v in op.operands if slot_of.get(roots[v]) is slot]
-        if all(can_overwrite(op, v, result) for v in seen):
-            return slot
-    return None
+    def _place(self, value: Value) -> Place | None:
+        if value in self.found.rows:
+            return Place(Space.ROW, self.found.rows[value])
+        slot = self.found.of.get(value)
+        return None if slot is None else self.places[slot]
 
 
 def _aligned(nbytes: int) -> int:
     return -(-nbytes // ALIGNMENT) * ALIGNMENT
-
-
-def _places(slots: Sequence[_Slot]) -> dict[Value, Place]:
-    """The place of each value that has a slot."""
-    inside = [slot for slot in slots if slot.result is None]
-    offsets = allocate([Lifetime(_aligned(slot.nbytes), slot.born, slot.dies) for slot in inside])
-    place = {slot: Place(Space.ARENA, offset) for slot, offset in zip(inside, offsets, strict=True)}
-    place.update((slot, Place(Space.RESULT, slot.result)) for slot in slots if slot.result is not None)
-    return {v: place[slot] for slot in slots for v in slot.values}
 
 
 # ---- what it comes to -------------------------------------------------------------------------------------
@@ -135,7 +103,7 @@ class MemoryReport:
     inputs: int
     results: int
     arena: int
-    lower_bound: int  # the most that is alive at one op: no arena for this order of ops is smaller
+    lower_bound: int  # the most that is alive at one op at the top: no arena for this order is smaller
     peak_op: Op | None  # where that is; None if nothing lies in the arena
     peak: tuple[Resident, ...]  # what is alive there, the largest first
 
@@ -164,61 +132,93 @@ def memory_report(function: Function) -> MemoryReport:
 
 def arena_bytes(function: Function) -> int:
     """The size of the arena: where the last value in it ends."""
+    ranges = ranges_within(function.body, {})
     ends = (
-        v.place.number + _size(v) for op in function.body.ops for v in op.results if _in_arena(v) and v.place
+        offset + resident.nbytes
+        for op in function.body.ops
+        for offset, resident in (_residents_of(op, ranges) | _inside(op, ranges)).items()
     )
     return max(ends, default=0)
 
 
 def lower_bound(function: Function) -> int:
-    """The most bytes that are alive in the arena at one op."""
+    """The most bytes that are alive in the arena at one op at the top."""
     return max(simulate(function), default=0)
 
 
 def simulate(function: Function) -> list[int]:
-    """The bytes that are alive in the arena while each op runs: the judge of every plan."""
-    block = function.body
-    last = _deaths(block)
-    alive, found = 0, list[int]()
-    dying: dict[int, list[Value]] = {}
-    for k, op in enumerate(block.ops):
-        born = [v for v in op.results if v in last]
-        for v in born:
-            dying.setdefault(last[v], []).append(v)
-        gone = dying.pop(k, [])
-        taken = {v.place for v in born}
-        # An operand that a result is written over is not alive beside it.
-        over = [v for v in gone if v.place in taken and v not in born]
-        alive += sum(map(_size, born)) - sum(map(_size, over))
-        found.append(alive)
-        alive -= sum(_size(v) for v in gone if v not in over)
+    """The bytes that are alive in the arena while each op at the top runs: the judge of every plan.
+
+    What is alive at some time in the regions of an op is alive while it runs.
+    """
+    dies, ranges = _deaths(function.body), ranges_within(function.body, {})
+    alive: dict[int, tuple[int, int]] = {}  # by offset: bytes, and the op that needs them last
+    found: list[int] = []
+    total = 0
+    dying: dict[int, list[int]] = {}
+    for k, op in enumerate(function.body.ops):
+        for offset, resident in _residents_of(op, ranges).items():
+            total += resident.nbytes - alive.get(offset, (0, 0))[0]
+            alive[offset] = resident.nbytes, dies[resident.value]
+            dying.setdefault(dies[resident.value], []).append(offset)
+        found.append(
+            total + sum(r.nbytes for offset, r in _inside(op, ranges).items() if offset not in alive)
+        )
+        for offset in dying.pop(k, []):
+            if offset in alive and alive[offset][1] == k:
+                total -= alive.pop(offset)[0]
     return found
 
 
 def _deaths(block: Block) -> dict[Value, int]:
-    """The index of the op that reads the bytes of a value in the arena last; views are not in it."""
-    roots, last = _roots(block), last_use(block)
+    """The index of the op that reads the bytes of each value last, as its own or as those of a view."""
+    last = last_use(block)
+    roots: dict[Value, Value] = {}
     dies: dict[Value, int] = {}
-    for v, root in roots.items():
-        if _in_arena(root):
-            dies[root] = max(dies.get(root, -1), last[v])
+    for op in block.ops:
+        for v in op.results:
+            view = is_alias(op)
+            roots[v] = roots.get(op.operands[0], op.operands[0]) if view else v
+            dies[roots[v]] = max(dies.get(roots[v], -1), last[v])
     return dies
 
 
 def _residents(block: Block, k: int) -> tuple[Resident, ...]:
     """What is alive in the arena at op k."""
-    dies = _deaths(block)
-    found: dict[Place | None, Resident] = {}
+    dies, ranges = _deaths(block), ranges_within(block, {})
+    found: dict[int, Resident] = {}
     for op in block.ops[: k + 1]:
-        found.update(
-            (v.place, Resident(v, _size(v), op.loc)) for v in op.results if v in dies and dies[v] >= k
-        )
+        for offset, resident in _residents_of(op, ranges).items():
+            if dies[resident.value] >= k:
+                found[offset] = resident
+    found = _inside(block.ops[k], ranges) | found
     return tuple(sorted(found.values(), key=lambda resident: -resident.nbytes))
 
 
-def _in_arena(value: Value) -> bool:
-    return value.place is not None and value.place.space is Space.ARENA
+def _residents_of(op: Op, ranges: Ranges) -> dict[int, Resident]:
+    """The results of an op in the arena, by offset; a view is none."""
+    return dict(_made(op, ranges))
 
 
-def _size(value: Value) -> int:
-    return _aligned(dims.known(value.type.nbytes))
+def _inside(op: Op, ranges: Ranges) -> dict[int, Resident]:
+    """What lies in the arena at some time in the regions of an op, by offset."""
+    return dict(_walk(op, ranges))
+
+
+def _walk(op: Op, ranges: Ranges) -> Iterator[tuple[int, Resident]]:
+    for region in op.regions:
+        inside = ranges_within(region, ranges_inside(op, ranges))
+        for inner in region.ops:
+            yield from _made(inner, inside)
+            yield from _walk(inner, inside)
+
+
+def _made(op: Op, ranges: Ranges) -> Iterator[tuple[int, Resident]]:
+    """The bytes in the arena that the op gives its results, with their offsets."""
+    if is_alias(op):
+        return
+    for v in op.results:
+        if v.place is not None and v.place.space is Space.ARENA:
+            nbytes = most_bytes(v.type, ranges)
+            if nbytes:
+                yield v.place.number, Resident(v, _aligned(nbytes), op.loc)

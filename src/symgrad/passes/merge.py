@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from symgrad.ir import dims
+from symgrad.ir.capacity import estimated_bytes
 from symgrad.ir.core import Op, Value
-from symgrad.passes.grouping import MAX_GROUP_OPS, RECENT, SMALL_SPACE, Group
+from symgrad.ir.dims import Ranges
+from symgrad.passes.grouping import MAX_GROUP_OPS, RECENT, Group, is_small
 
 # The sets take quadratic space in the number of nodes; larger programs keep the groups that they have.
 MAX_NODES = 1500
@@ -28,19 +30,20 @@ class Node:
     reads: dict[Value, bool]  # values read from memory, and whether each only at the point that is computed
     makes: tuple[Value, ...]  # values that others may read
     whole: frozenset[Value]  # those of `makes` that are there only when the node has ended
+    waits: frozenset[Value] = frozenset()  # made by nodes that must not come after, though they are not read
 
 
-def merged(nodes: Sequence[Node]) -> list[Group | Op]:
+def merged(nodes: Sequence[Node], ranges: Ranges) -> list[Group | Op]:
     """The contents of the nodes, with groups merged."""
     if len(nodes) > MAX_NODES:
         return [node.content for node in nodes]
     graph = _Graph(nodes)
-    for a, b in _pairs(nodes):
+    for a, b in _pairs(nodes, ranges):
         graph.try_merge(a, b)
     return [node.content for k, node in enumerate(nodes) if graph.into[k] == k]
 
 
-def _pairs(nodes: Sequence[Node]) -> list[tuple[int, int]]:
+def _pairs(nodes: Sequence[Node], ranges: Ranges) -> list[tuple[int, int]]:
     """Pairs of groups worth merging, those that save most bytes first."""
     makers = {v: k for k, node in enumerate(nodes) for v in node.makes}
     readers: dict[Value, list[int]] = {}
@@ -55,13 +58,13 @@ def _pairs(nodes: Sequence[Node]) -> list[tuple[int, int]]:
             saved[pair] = saved.get(pair, 0) + nbytes
 
     for v, users in readers.items():
-        nbytes = dims.known(v.type.nbytes)
+        nbytes = estimated_bytes(v.type, ranges)
         if v in makers:
             for user in users:
                 add(makers[v], user, 2 * nbytes)
         for a, b in _some_pairs(users):
             add(a, b, nbytes)
-    for a, b in _small_neighbours(nodes):
+    for a, b in _small_neighbours(nodes, ranges):
         add(a, b, 0)
     return sorted(saved, key=lambda pair: (-saved[pair], pair))
 
@@ -71,14 +74,14 @@ def _some_pairs(users: Sequence[int]) -> Iterator[tuple[int, int]]:
     return combinations(users, 2) if len(users) <= RECENT else iter(pairwise(users))
 
 
-def _small_neighbours(nodes: Sequence[Node]) -> Iterator[tuple[int, int]]:
+def _small_neighbours(nodes: Sequence[Node], ranges: Ranges) -> Iterator[tuple[int, int]]:
     """Groups that follow one another in a space so small that starting a kernel costs more than its work."""
     last: dict[tuple[dims.Dim, ...], int] = {}
     for k, node in enumerate(nodes):
         if not isinstance(node.content, Group):
             continue
         space = node.content.space
-        if dims.known(dims.product(space)) <= SMALL_SPACE:
+        if is_small(space, ranges):
             if space in last:
                 yield last[space], k
             last[space] = k
@@ -110,6 +113,9 @@ class _Graph:
                 self.after[source] |= 1 << k
                 if not pointwise or v in nodes[source].whole:
                     self.apart[source] |= 1 << k
+            for v in node.waits:
+                if v in makers and makers[v] != k:
+                    self.after[makers[v]] |= 1 << k
         self._close()
 
     def _close(self) -> None:

@@ -19,6 +19,7 @@ from symgrad.passes.cse import cse
 from symgrad.passes.dce import dce
 from symgrad.passes.fold import fold
 from symgrad.passes.fuse import fuse
+from symgrad.passes.hoist import hoist
 from symgrad.passes.layout import layout
 from symgrad.passes.memory import memory
 from symgrad.passes.simplify import simplify
@@ -29,6 +30,7 @@ Pass: TypeAlias = Callable[[Function], Function]
 PASSES: dict[str, Pass] = {
     "simplify": simplify,
     "fold": fold,
+    "hoist": hoist,
     "cse": cse,
     "dce": dce,
     "contract": contract,
@@ -156,7 +158,7 @@ def _cleaned(function: Function, runner: PassRunner) -> Function:
     """The function after rounds of the passes that make it smaller, until nothing changes."""
     for _ in range(MAX_ROUNDS):
         before = function
-        for name in ("simplify", "fold", "cse", "dce"):
+        for name in ("simplify", "fold", "cse", "dce", "hoist"):
             function = runner.run(name, function)
         if function is before:
             break

@@ -10,9 +10,22 @@ from collections.abc import Sequence
 from symgrad.ir.core import Function
 from symgrad.ir.opdef import OpDef
 from symgrad.passes.rewrite import Rule, rewrite
-from symgrad.passes.rules import arithmetic, contractions, moves, pieces, reductions
+from symgrad.passes.rules import (
+    arithmetic,
+    branches,
+    contractions,
+    loops,
+    moves,
+    pieces,
+    reductions,
+    regions,
+    sizes,
+)
 
-_FAMILIES = (moves.RULES, arithmetic.RULES, pieces.RULES, reductions.RULES, contractions.RULES)
+_FAMILIES = (
+    moves.RULES, arithmetic.RULES, sizes.RULES, pieces.RULES, reductions.RULES, contractions.RULES,
+    loops.RULES, branches.RULES, regions.RULES,
+)  # fmt: skip
 
 RULES: dict[OpDef, tuple[Rule, ...]] = {
     opdef: tuple(rule for family in _FAMILIES for rule in family.get(opdef, ()))

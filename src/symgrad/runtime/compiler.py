@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from symgrad.codegen.loops import STACK_LIMIT, Module
 from symgrad.codegen.module_source import ModuleSource
+from symgrad.codegen.steps import STACK_LIMIT, Module
 from symgrad.codegen.target import TARGETS
 from symgrad.ir.core import Function
 from symgrad.passes.pipeline import PassRunner, optimize

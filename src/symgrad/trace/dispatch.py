@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -148,6 +149,10 @@ class NumPy:
         """The result of a Python operator, for which Python numbers stay weak; NotImplemented if not ours."""
         like = the_tracer(operands)
         with _at_caller(like):
+            if ufunc is np.multiply and not like.array and like.dtype.kind in "iu":
+                for x in operands:
+                    if isinstance(x, list | tuple | str):
+                        return cast(Any, x) * operator.index(like)  # repeated, and not multiplied
             for x in filter(_foreign, operands):
                 return _beside(ufunc, x, like)
             xs = tuple(prepare(x, like) for x in operands)

@@ -55,6 +55,7 @@ from symgrad.trace.capture import (
     set_members,
 )
 from symgrad.trace.classes import ObjectShadows, bare_instance, can_be_shadowed, shadow_class
+from symgrad.trace.decisions import Decisions
 from symgrad.trace.functions import (
     shadow_builtin,
     shadow_function,
@@ -78,6 +79,7 @@ from symgrad.trace.origin import (
 )
 from symgrad.trace.plain import plain_copy
 from symgrad.trace.refusals import FORMULA
+from symgrad.trace.staging import StagedStatements
 from symgrad.trace.static_leaves import dtype_cure
 from symgrad.trace.tallies import Tally, is_number
 from symgrad.trace.tracer import Recorder, Tracer
@@ -95,8 +97,15 @@ _BAGS = (("types", "SimpleNamespace"), ("argparse", "Namespace"))
 class Environment:
     """All shadows of one trace, and what was relied on to make them."""
 
-    def __init__(self, recorder: Recorder, fixed: Mapping[Key, str], counted: Collection[Key]) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        fixed: Mapping[Key, str],
+        counted: Collection[Key],
+        decisions: Decisions,
+    ) -> None:
         self.recorder = recorder
+        self.statements = StagedStatements(recorder, decisions)
         self.fixed = fixed  # captured arrays whose elements the trace needs, and why
         self.counted = counted  # numbers that the function counts
         self.captures = Captures()

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from symgrad.errors import UnsupportedError
 from symgrad.trace.capture import Attribute, Exactly, HasCode, Item, Path
+from symgrad.trace.convert import converted
+from symgrad.trace.convert_expressions import RUNTIME
 from symgrad.trace.impure import refused_builtins
+from symgrad.trace.iteration import ITERATIONS
 from symgrad.trace.kinds import BUILTINS
 from symgrad.trace.namespaces import Globals, names_of_class_bodies
 from symgrad.trace.origin import holds_user_values, is_library_file, is_own_file, is_user_value
@@ -38,8 +41,10 @@ def shadow_function(environment: Environment, fn: FunctionType, path: Path) -> A
     space: dict[str, Any] = fn.__globals__
     if not library:
         space = _globals_of(environment, fn, path)
-    cells = None if fn.__closure__ is None else tuple(map(environment.cell, fn.__closure__))
-    shadow = FunctionType(fn.__code__, space, fn.__name__, None, cells)
+    code = fn.__code__ if library else converted(fn.__code__)
+    known = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
+    cells = tuple(environment.cell(known[name]) for name in code.co_freevars) or None
+    shadow = FunctionType(code, space, fn.__name__, None, cells)
     shadow.__qualname__, shadow.__module__, shadow.__doc__ = fn.__qualname__, fn.__module__, fn.__doc__
     environment.remember(fn, shadow, path)
     environment.writes.watch_code(fn.__code__)
@@ -117,7 +122,7 @@ def _fill(
     """Give a shadow function its cells, defaults and attributes."""
     closure = environment.under(path, Attribute("__closure__"), path.text)
     for i, (name, cell) in enumerate(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)):
-        made = (shadow.__closure__ or ())[i]
+        made = environment.cell(cell)
         cell_path = environment.under(closure, Item(i), name)
         try:
             content = cell.cell_contents
@@ -159,6 +164,7 @@ def _globals_of(environment: Environment, fn: FunctionType, path: Path) -> dict[
     if known is None:
         space = Globals(environment, real, space_path)
         space.provide("__builtins__", _builtins(environment, fn))
+        space.provide(RUNTIME, environment.statements)
         environment.remember(real, space, space_path)
         environment.writes.watch_globals(space)
     else:
@@ -170,4 +176,10 @@ def _globals_of(environment: Environment, fn: FunctionType, path: Path) -> dict[
 
 
 def _builtins(environment: Environment, fn: FunctionType) -> dict[str, Any]:
-    return {**fn.__builtins__, **refused_builtins(), **BUILTINS, "__import__": environment.imported}
+    return {
+        **fn.__builtins__,
+        **refused_builtins(),
+        **BUILTINS,
+        **ITERATIONS,
+        "__import__": environment.imported,
+    }

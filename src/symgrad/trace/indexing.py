@@ -6,32 +6,65 @@ over some of the axes, one gather; then the axes of the indices are moved to the
 
 from __future__ import annotations
 
-import math
 import operator
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from symgrad.errors import IndexRangeError, UnsupportedError
+from symgrad.ir import dims
+from symgrad.ir.affine import Affine
+from symgrad.ir.dims import Dim
 from symgrad.ir.ops.indexing import gather
 from symgrad.ir.ops.shapes import flip, reshape, slice_, transpose
-from symgrad.ir.types import BOOL, I64, array_type
+from symgrad.ir.types import BOOL, I64
+from symgrad.trace.iteration import place_of
 from symgrad.trace.lifting import fit, is_listed, joint_shape, prepare, ramp, strong
+from symgrad.trace.measures import span
 from symgrad.trace.places import caller
 from symgrad.trace.tracer import Tracer
 
-# One axis of x, or a new one (None); an integer array is concrete or traced.
-Part: TypeAlias = "slice | int | np.ndarray[Any, Any] | Tracer | None"
+# One axis of x, or a new one (None); an integer array is concrete or traced. An integer counts from the front.
+Part: TypeAlias = "slice | int | Affine | np.ndarray[Any, Any] | Tracer | None"
 
 
 def index(x: Tracer, key: Any) -> Any:
     """x[key]."""
     keys = cast("tuple[Any, ...]", key if isinstance(key, tuple) else (key,))
     parts = _parts(x, keys)
+    x = _spanned(x, parts)
     has_array = any(isinstance(p, Tracer | np.ndarray) for p in parts)
     found = _advanced(strong(x), parts) if has_array else _basic(strong(x), parts, keep_new=True)
     # NumPy gives a scalar for x[0], but an array, which changes with x, for x[..., 0].
     return Tracer(found.value, x.recorder, array=any(k is Ellipsis for k in keys))
+
+
+def _spanned(x: Tracer, parts: list[Part]) -> Tracer:
+    """x taken along each axis that has a slice with ends from data, which then is whole."""
+    axis = 0
+    for k, part in enumerate(parts):
+        if isinstance(part, slice) and _from_data(part):
+            if part.step not in (None, 1):
+                raise UnsupportedError(
+                    "a slice with a step and ends from data is not supported", loc=caller()
+                )
+            places = span(x, x.type.shape[axis], part)
+            x = gather(strong(x), places, axes=(axis,))
+            order = (*range(1, axis + 1), 0, *range(axis + 1, x.ndim))
+            x = transpose(x, perm=order) if axis else x
+            parts[k] = slice(None)
+        axis += part is not None
+    return x
+
+
+def _from_data(part: slice) -> bool:
+    """Whether an end of a slice is a traced integer that does not follow the indices of loops."""
+    found = False
+    for end in (part.start, part.stop):
+        if isinstance(end, Tracer) and place_of(end) is None:
+            end.recorder.settle([end])
+            found = True
+    return found
 
 
 # ---- reading the index -----------------------------------------------------------------------------------
@@ -106,9 +139,16 @@ def _positions(x: Tracer, axis: int, mask: np.ndarray[Any, Any]) -> list[Part]:
 
 def _in_range(x: Tracer, axis: int, part: Any) -> Part:
     """The entry with integers counted from the front; raises where one lies beyond the axis."""
+    if isinstance(part, slice):
+        return part
+    n = x.type.shape[axis] if part is not None else 0
+    place = None if part is None or isinstance(part, np.ndarray) else place_of(part)
+    if place is not None and not (isinstance(place, int) and isinstance(n, int)):
+        return _placed(x, place, n, part)
+    part = place if isinstance(place, int) and not isinstance(part, Tracer) else part
     if not isinstance(part, int | np.ndarray):
         return part
-    n = x.shape[axis]
+    n = dims.known(n)
     outside = np.extract((np.asarray(part) < -n) | (np.asarray(part) >= n), part)
     if outside.size:
         raise IndexRangeError(
@@ -119,32 +159,52 @@ def _in_range(x: Tracer, axis: int, part: Any) -> Part:
     return part % n if isinstance(part, int) else np.where(part < 0, part + n, part)
 
 
+def _placed(x: Tracer, place: Dim, n: Dim, part: Any) -> Any:
+    """An integer that follows the indices of loops, counted from the front; as it is if it may lie outside."""
+    holds = x.recorder.holds
+    if holds(0, place) and holds(dims.add(place, 1), n):
+        return place
+    if holds(place, -1) and holds(dims.mul(-1, n), place):
+        return dims.add(place, n)
+    if isinstance(part, Tracer) and dims.is_known(n):
+        return part
+    raise IndexRangeError(
+        f"index {dims.format_dim(place)} may be out of bounds for an axis with size {dims.format_dim(n)}",
+        loc=caller(),
+        why=f"the array is {x.type}",
+    )
+
+
 # ---- applying it -----------------------------------------------------------------------------------------
 def _basic(x: Tracer, parts: list[Part], *, keep_new: bool) -> Tracer:
     """x sliced, and without the axes that have an integer; integer arrays leave their axis whole."""
     of_axes = [p for p in parts if p is not None]
-    bounds = [_bounds(n, p) for n, p in zip(x.shape, of_axes, strict=True)]
+    bounds = [_bounds(x, n, p) for n, p in zip(x.type.shape, of_axes, strict=True)]
     start, stop, step = (tuple(b[k] for b in bounds) for k in range(3))
-    if (start, stop, step) != ((0,) * x.ndim, x.shape, (1,) * x.ndim):
+    if (start, stop, step) != ((0,) * x.ndim, x.type.shape, (1,) * x.ndim):
         x = slice_(x, start=start, stop=stop, step=step)
     backwards = tuple(axis for axis, b in enumerate(bounds) if b[3])
     x = flip(x, axes=backwards) if backwards else x
-    sizes = iter(x.shape)
-    shape: list[int] = []
+    sizes = iter(x.type.shape)
+    shape: list[Dim] = []
     for part in parts:
-        n = 1 if part is None else next(sizes)
-        if keep_new if part is None else not isinstance(part, int):
+        n = dims.ONE if part is None else next(sizes)
+        if keep_new if part is None else not isinstance(part, int | Affine):
             shape.append(n)
-    return x if tuple(shape) == x.shape else reshape(x, type=array_type(x.dtype, *shape))
+    found = tuple(shape)
+    return x if dims.same(found, x.type.shape) else reshape(x, type=x.type.with_shape(found))
 
 
-def _bounds(n: int, part: Part) -> tuple[int, int, int, bool]:
+def _bounds(x: Tracer, n: Dim, part: Part) -> tuple[Dim, Dim, int, bool]:
     """Start, stop and step of a slice in increasing order, and whether it ran backwards."""
-    if isinstance(part, int):
-        return part, part + 1, 1, False
+    if isinstance(part, int | Affine):
+        return part, dims.add(part, 1), 1, False
     if not isinstance(part, slice):
         return 0, n, 1, False
-    places = range(n)[part]
+    ends = [place_of(end) for end in (part.start, part.stop) if end is not None]
+    if not all(isinstance(place, int) for place in (n, *ends) if place is not None):
+        return _moving_bounds(x, n, part)
+    places = range(dims.known(n))[part]
     if not places:
         return 0, 0, 1, False
     ordered = places if places.step > 0 else places[::-1]
@@ -152,12 +212,60 @@ def _bounds(n: int, part: Part) -> tuple[int, int, int, bool]:
     return ordered.start, ordered[-1] + 1, step, places.step < 0
 
 
+def _moving_bounds(x: Tracer, n: Dim, part: slice) -> tuple[Dim, Dim, int, bool]:
+    """The same where the ends, or the size of the axis, follow the indices of loops."""
+    step = 1 if part.step is None else operator.index(part.step)
+    if step < -1 or step == 0:
+        raise UnsupportedError(f"a slice with step {step} and ends that follow a loop", loc=caller())
+    backwards = step < 0
+    first = dims.shift(n, 1) if backwards else dims.ZERO
+    start = first if part.start is None else _end(x, n, part.start, backwards)
+    if part.stop is None:
+        stop = -1 if backwards else n
+    else:
+        stop = _end(x, n, part.stop, backwards)
+    low, high = (dims.add(stop, 1), dims.add(start, 1)) if backwards else (start, stop)
+    if x.recorder.holds(high, low):
+        return 0, 0, 1, False
+    if not x.recorder.holds(low, high):
+        raise _undecided(x, part, n)
+    return low, high, abs(step), backwards
+
+
+def _end(x: Tracer, n: Dim, end: Any, backwards: bool) -> Dim:
+    """An end of a slice, counted from the front and cut to the axis as Python does."""
+    holds, place = x.recorder.holds, place_of(end)
+    if place is None:
+        x.recorder.demand(end, "an end of a slice", "its size is not known: use np.where(mask, x, 0) instead")
+    if not holds(0, place):
+        if not holds(place, -1):
+            raise _undecided(x, end, n)
+        place = dims.add(place, n)
+    last = dims.shift(n, 1) if backwards else n
+    least = -1 if backwards else 0
+    if holds(place, last) and holds(least, place):
+        return place
+    if holds(last, place):
+        return last
+    if holds(place, least):
+        return least
+    raise _undecided(x, end, n)
+
+
+def _undecided(x: Tracer, part: object, n: Dim) -> UnsupportedError:
+    return UnsupportedError(
+        f"a slice may, or may not, reach beyond an axis of size {dims.format_dim(n)}",
+        loc=caller(),
+        why=f"the array is {x.type}, and the ends of the slice follow the index of a loop",
+    )
+
+
 def _advanced(x: Tracer, parts: list[Part]) -> Tracer:
     """x read at integer arrays, which are broadcast together."""
     arrays = [p for p in parts if isinstance(p, Tracer | np.ndarray)]
     shape = joint_shape("indexing", arrays)
     x = _basic(x, parts, keep_new=False)
-    left = [p for p in parts if p is not None and not isinstance(p, int)]
+    left = [p for p in parts if p is not None and not isinstance(p, int | Affine)]
     axes = tuple(axis for axis, p in enumerate(left) if not isinstance(p, slice))
     indices = [_laid_out(p, shape, x) for p in arrays]
     found = gather(x, *indices, axes=axes)
@@ -187,16 +295,16 @@ def _place(parts: list[Part]) -> int:
 
 def _with_new_axes(found: Tracer, parts: list[Part], at: int, shape: tuple[int, ...]) -> Tracer:
     """The array with an axis of size 1 for each None of the index."""
-    sizes = iter(n for i, n in enumerate(found.shape) if not _index_axis(i, parts, at, len(shape)))
-    wanted: list[int] = []
+    sizes = iter(n for i, n in enumerate(found.type.shape) if not _index_axis(i, parts, at, len(shape)))
+    wanted: list[Dim] = []
     for i, part in enumerate(parts):
         wanted += shape if i == at else ()
         if part is None:
             wanted.append(1)
         elif isinstance(part, slice):
             wanted.append(next(sizes))
-    assert math.prod(wanted) == found.size
-    return found if tuple(wanted) == found.shape else reshape(found, type=array_type(found.dtype, *wanted))
+    type = found.type.with_shape(tuple(wanted))
+    return found if type == found.type else reshape(found, type=type)
 
 
 def _index_axis(axis: int, parts: list[Part], at: int, rank: int) -> bool:

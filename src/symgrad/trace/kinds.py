@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from symgrad.trace.builtin_functions import FUNCTIONS, traced_bool, traced_int
 from symgrad.trace.substitutes import double, python_number, substitute_for
 from symgrad.trace.tracer import Tracer
 
@@ -60,47 +61,80 @@ class Type(type, metaclass=_TypeMeta):
         return GenericAlias(type, item)
 
 
-class _FloatMeta(type):
-    """What makes `Float` answer as `float` does."""
+class _NumberMeta(type):
+    """What makes the stand-in for a class of numbers answer as the class itself does."""
+
+    python: type[Any]  # the class
+    traced: Callable[[Tracer], Any]  # the value of a call with a traced number
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
-        if cls is not Float:
+        if cls not in _NUMBERS:
             return super().__call__(*args, **options)  # a subclass of the user's makes an object
-        if len(args) == 1 and type(args[0]) is Tracer:
-            return python_number(double("float()", args[0]), float)
-        return float(*args, **options)
+        if len(args) == 1 and not options and isinstance(args[0], Tracer) and args[0].known is None:
+            return cls.traced(args[0])
+        return cls.python(*args, **options)
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, float) if cls is Float else super().__instancecheck__(instance)
+        return isinstance(instance, cls.python) if cls in _NUMBERS else super().__instancecheck__(instance)
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, float) if cls is Float else super().__subclasscheck__(subclass)
+        return issubclass(subclass, cls.python) if cls in _NUMBERS else super().__subclasscheck__(subclass)
 
     def __eq__(cls, other: object) -> bool:
-        return other is cls or (cls is Float and other is float)
+        return other is cls or (cls.__dict__.get("python") is other)
 
     def __hash__(cls) -> int:
-        return hash(float)
+        return hash(cls.__dict__.get("python", id(cls)))
 
 
-class Float(float, metaclass=_FloatMeta):
+def _traced_float(x: Tracer) -> Any:
+    return python_number(double("float()", x), float)
+
+
+class Float(float, metaclass=_NumberMeta):
     """`float` as traced code sees it: of a traced number, it gives a Python float that is still traced."""
 
     dtype = np.dtype(np.float64)  # what NumPy takes it for, where `dtype=float`
+    python = float
+    traced = staticmethod(_traced_float)
 
 
-Float.__name__ = Float.__qualname__ = "float"
-Type.__name__ = Type.__qualname__ = "type"
-_CLASSES: dict[type[Any], type[Any]] = {float: Float, type: Type, _FloatMeta: Type, _TypeMeta: Type}
+class Int(int, metaclass=_NumberMeta):
+    """`int` as traced code sees it."""
+
+    dtype = np.dtype(np.int64)
+    python = int
+    traced = staticmethod(traced_int)
+
+
+class Bool(int, metaclass=_NumberMeta):
+    """`bool` as traced code sees it."""
+
+    dtype = np.dtype(np.bool_)
+    python = bool
+    traced = staticmethod(traced_bool)
+
+
+_NUMBERS: tuple[Any, ...] = (Float, Int, Bool)
+for _made in (*_NUMBERS, Type):
+    _made.__name__ = _made.__qualname__ = _made.__name__.lower()
+_CLASSES: dict[type[Any], type[Any]] = {
+    float: Float,
+    int: Int,
+    bool: Bool,
+    type: Type,
+    _NumberMeta: Type,
+    _TypeMeta: Type,
+}
 
 BUILTINS: dict[str, Callable[..., Any]] = {
     "isinstance": _isinstance,
     "hasattr": _hasattr,
-    "type": Type,
-    "float": Float,
+    **{made.__name__: made for made in (*_NUMBERS, Type)},
+    **{original.__name__: made for original, made in FUNCTIONS.items()},
 }
 _KINDS: dict[int, Any] = {
-    id(original): made for original, made in (*_CLASSES.items(), (np.isscalar, _isscalar))
+    id(original): made for original, made in (*_CLASSES.items(), *FUNCTIONS.items(), (np.isscalar, _isscalar))
 }
 
 

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import DTypeError, InternalError, ShapeError
+from symgrad.ir import dims
+from symgrad.ir.affine import Affine
+from symgrad.ir.dims import Shape
 from symgrad.ir.ops import constant, iota
 from symgrad.ir.ops.elementwise import convert
 from symgrad.ir.ops.shapes import broadcast, concat, reshape
@@ -16,8 +19,6 @@ from symgrad.ir.types import I64, DType, array_type, supported, type_of
 from symgrad.trace.places import caller
 from symgrad.trace.promotion import Weak, weak_kind
 from symgrad.trace.tracer import Tracer, concrete
-
-Shape = tuple[int, ...]
 
 
 def is_listed(x: object) -> bool:
@@ -66,6 +67,8 @@ def described(x: Any) -> str:
 
 def prepare(x: Any, like: Tracer) -> Any:
     """x as a tracer, a Python number or an array; nested lists of tracers are stacked."""
+    if isinstance(x, Affine):
+        return like.recorder.number(dims.plain(x))
     if isinstance(x, Tracer) or weak_kind(x) is not None:
         return x
     if is_listed(x) and find_tracer(x) is not None:
@@ -178,7 +181,7 @@ def joint_shape(what: str, xs: Sequence[Any]) -> Shape:
     if all(shape == shapes[0] for shape in shapes):
         return shapes[0]
     try:
-        return np.broadcast_shapes(*shapes)
+        return _broadcast_shapes(shapes)
     except ValueError:
         raise ShapeError(
             f"{what}: operands do not broadcast ({', '.join(map(described, xs))})",
@@ -186,6 +189,20 @@ def joint_shape(what: str, xs: Sequence[Any]) -> Shape:
             why="sizes are compared from the last axis; they must be equal, or one of them 1",
             cure="add an axis where one is missing, as x[:, None], or reshape",
         ) from None
+
+
+def _broadcast_shapes(shapes: Sequence[Shape]) -> Shape:
+    """The shape that shapes broadcast to; ValueError if they do not, for every run."""
+    if all(isinstance(n, int) for shape in shapes for n in shape):
+        return np.broadcast_shapes(*shapes)  # pyright: ignore[reportArgumentType]
+    rank = max(map(len, shapes))
+    found: list[dims.Dim] = []
+    for axis in range(-rank, 0):
+        sizes = {shape[axis] for shape in shapes if len(shape) >= -axis} - {1}
+        if len(sizes) > 1:
+            raise ValueError
+        found.append(next(iter(sizes), 1))
+    return tuple(found)
 
 
 def align(what: str, dtype: DType, xs: Sequence[Any], like: Tracer) -> list[Tracer]:
@@ -218,8 +235,16 @@ def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def ints_of(values: Any) -> tuple[int, ...]:
+def ints_of(values: Any) -> Any:
     """A shape or other list of integers, given as one integer or several."""
     if not isinstance(values, Tracer) and hasattr(values, "__iter__") and np.ndim(values) > 0:
-        return tuple(operator.index(v) for v in values)
-    return (operator.index(values),)
+        return tuple(map(_size, values))
+    return (_size(values),)
+
+
+def _size(value: Any) -> Any:
+    """An integer as a size; one that follows the indices of loops is an expression."""
+    if isinstance(value, Affine):
+        return dims.plain(value)
+    place = value.recorder.places.get(value.value) if isinstance(value, Tracer) else None
+    return operator.index(value) if place is None else place

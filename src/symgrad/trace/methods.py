@@ -29,12 +29,14 @@ SAME_NAME: dict[str, Any] = {
     "cumsum": np.cumsum,
     "diagonal": np.diagonal,
     "dot": np.dot,
-    "flatten": lambda a, order="C": np.ravel(a, order),
+    "fill": lambda a, value: np.copyto(a, value, casting="unsafe"),
+    "flatten": lambda a, order="C": np.copy(np.ravel(a, order)),
     "max": np.max,
     "mean": np.mean,
     "min": np.min,
     "nonzero": np.nonzero,
     "prod": np.prod,
+    "put": np.put,
     "ravel": np.ravel,
     "repeat": np.repeat,
     "round": np.round,
@@ -86,13 +88,16 @@ class Methods:
     def astype(
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
-        """The elements converted."""
-        return cast("Tracer", self).recorder.dispatch.convert(cast("Tracer", self), dtype, casting)
+        """The elements converted; the array itself, if nothing is to be done and no copy is wanted."""
+        x = cast("Tracer", self)
+        if not copy and x.array and x.dtype == np.dtype(dtype):
+            return x
+        return x.recorder.dispatch.convert(x, dtype, casting)
 
     def copy(self, order: str = "C") -> Any:
-        """The array: nothing can change it."""
+        """The elements in an array of their own."""
         x = cast("Tracer", self)
-        return np.copy(x) if x.array else x[()]
+        return np.copy(x, order) if x.array else x[()]
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
         """The elements in row-major order under another shape, given as a tuple or as its sizes."""

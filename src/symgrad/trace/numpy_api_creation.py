@@ -104,7 +104,7 @@ def ones_like(
 
 
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
-    """The array: nothing can change it."""
+    """The elements in an array of their own."""
     return Tracer(a.value, a.recorder, array=True)
 
 
@@ -139,6 +139,9 @@ def imag(val: Any) -> Any:
 
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """The elements with NaN and infinities replaced; the infinities by the largest numbers unless given."""
+    if not copy:
+        what = "np.nan_to_num with copy=False is not supported on traced arrays"
+        raise UnsupportedError(what, loc=caller(), cure="write x[...] = np.nan_to_num(x)")
     x = strong(x)
     if x.dtype.kind != "f":
         return x

@@ -85,7 +85,9 @@ def is_user_class(cls: type[Any]) -> bool:
     module = sys.modules.get(cls.__module__)
     if cls.__module__ != "builtins" and module is not None:
         return is_user_module(module)
-    return not all(map(is_library_file, _files(cls)))
+    # The shadow of a class has hooks of symgrad, and finds its own functions when they are used.
+    files = [file for file in _files(cls) if not is_own_file(file)]
+    return not files or not all(map(is_library_file, files))
 
 
 def holds_user_values(fn: FunctionType) -> bool:

@@ -6,6 +6,7 @@ the number, which starts the trace again with captured values fixed, or raises n
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, cast
 
@@ -65,6 +66,10 @@ class Refusals:
 
     __slots__ = ()
 
+    def _known(self) -> Any:
+        """The elements, if all of them are plain numbers; else None."""
+        return cast("Tracer", self).known
+
     def _demand(self, fallback: str, cure: str) -> NoReturn:
         raise raised(self._refusal(fallback, cure))
 
@@ -99,23 +104,38 @@ class Refusals:
         return tracer.recorder.refusal(tracer, what, cure)
 
     def __bool__(self) -> bool:
-        self._demand_number(
-            "a truth value", "use np.where(condition, a, b), and np.logical_and / or / not for conditions"
-        )
+        known = self._known()
+        if known is None:
+            self._demand_number(
+                "a truth value", "use np.where(condition, a, b), and np.logical_and / or / not for conditions"
+            )
+        return bool(known)
 
     def __float__(self) -> float:
-        self._demand_number("float()", "leave the value as it is: NumPy functions and operators take it")
+        known = self._known()
+        if known is None:
+            self._demand_number("float()", "leave the value as it is: NumPy functions and operators take it")
+        return float(known)
 
     def __int__(self) -> int:
-        self._demand_number("int()", "use np.floor, np.trunc or x.astype(int)")
+        known = self._known()
+        if known is None:
+            self._demand_number("int()", "use np.floor, np.trunc or x.astype(int)")
+        return int(known)
 
     def __index__(self) -> int:
-        self._demand_number(
-            "an integer index or size", "sizes, axes and places in lists must not be computed"
-        )
+        known = self._known()
+        if known is None:
+            self._demand_number(
+                "an integer index or size", "sizes, axes and places in lists must not be computed"
+            )
+        return operator.index(known)
 
     def __complex__(self) -> complex:
-        self._demand_number("complex()", "complex numbers are not supported")
+        known = self._known()
+        if known is None:
+            self._demand_number("complex()", "complex numbers are not supported")
+        return complex(known)
 
     def __hash__(self) -> int:
         if cast("Tracer", self).array:
@@ -123,34 +143,35 @@ class Refusals:
         self._demand("a dict key or set member", "use np.where(x == key, a, b)")
 
     def __str__(self) -> str:
+        if (known := self._known()) is not None:
+            return str(known)
         if cast("Tracer", self).ndim == 0:
             self._demand("str()", "return the value and print it outside; repr(x) shows its type")
         return repr(self)
 
     def __format__(self, spec: str) -> str:
+        if (known := self._known()) is not None:
+            return format(known, spec)
         if cast("Tracer", self).ndim == 0 or spec:
             self._demand(
                 "an f-string or format()", "return the value and print it outside; {x!r} shows its type"
             )
         return repr(self)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        self._demand(
-            _CONVERSION,
-            "leave the value as it is: NumPy functions and operators take it",
-        )
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        known = self._known()
+        if known is None:
+            self._demand(
+                _CONVERSION,
+                "leave the value as it is: NumPy functions and operators take it",
+            )
+        return np.array(known, dtype=dtype, copy=copy)
 
     def __contains__(self, item: object) -> bool:
-        self._demand("`in`", "use np.any(x == value)")
-
-    def __setitem__(self, index: object, value: object) -> None:
-        error = UnsupportedError(
-            f"a traced {cast('Tracer', self).type} cannot be written into",
-            loc=caller(),
-            why="it stands for a value of the program, which does not change",
-            cure="make a new one: np.where(mask, value, x), np.concatenate or np.stack",
-        )
-        raise raised(error)
+        known = self._known()
+        if known is None or hasattr(item, "recorder"):
+            self._demand("`in`", "use np.any(x == value)")
+        return item in known
 
     # ---- what stays traced ----
     def __len__(self) -> int:
@@ -168,6 +189,8 @@ class Refusals:
     def item(self, *index: Any) -> Any:
         """An element as a Python number, still traced."""
         tracer = cast("Tracer", self)
+        if tracer.known is not None:
+            return tracer.known.item(*index)
         if index:
             at: Any = cast(Any, index[0]) if len(index) == 1 and isinstance(index[0], tuple) else index
             one = np.ravel(tracer)[at[0]] if len(at) == 1 else tracer[at]
@@ -179,6 +202,8 @@ class Refusals:
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers, still traced."""
         tracer = cast("Tracer", self)
+        if tracer.known is not None:
+            return tracer.known.tolist()
         return [row.tolist() for row in tracer] if tracer.ndim > 0 else _number(tracer)
 
     def __round__(self, ndigits: SupportsIndex | None = None) -> Any:
@@ -197,10 +222,11 @@ class Refusals:
         return _whole(np.trunc(self))
 
     def __copy__(self) -> Any:
-        return self
+        tracer = cast("Tracer", self)
+        return np.copy(tracer) if tracer.array else tracer
 
     def __deepcopy__(self, memo: object) -> Any:
-        return self
+        return self.__copy__()
 
 
 def _number(x: Any) -> Any:

@@ -18,8 +18,10 @@ from symgrad.errors import (
 from symgrad.ir import dims
 from symgrad.ir.core import Block, Function, Value
 from symgrad.ir.types import ArrayType, array_type, supported
+from symgrad.trace.aliases import apart
 from symgrad.trace.arguments import Arguments, Signature
 from symgrad.trace.capture import Content, Fetch, Key, LeafRoot, Path, hint
+from symgrad.trace.decisions import Decisions, Restart
 from symgrad.trace.dispatch import NUMPY
 from symgrad.trace.environment import Environment
 from symgrad.trace.fixed import fixed_values
@@ -41,6 +43,7 @@ from symgrad.trace.trees import (
     unflatten,
     with_classes,
 )
+from symgrad.trace.writes_in_place import InPlace
 
 
 # ---- where the params of a traced function come from -------------------------------------------------------
@@ -107,6 +110,7 @@ class Traced:
     defined: Loc | None  # where the function is defined
     returns: Loc | None  # where it returns
     name: str  # of the function, as errors say it
+    written: frozenset[int]  # leaves that the program writes into: `fetch` raises where they share elements
 
     def accepts(self, names: tuple[str, ...], tree: TreeDef, leaves: Collection[Any]) -> bool:
         """Whether arguments have the structure and types of the traced ones; `fetch` checks the rest."""
@@ -214,6 +218,7 @@ class _Request:
     fixed_captures: dict[Key, str] = field(default_factory=dict[Key, str])
     counted: set[Key] = field(default_factory=set[Key])  # numbers that the code counts
     tallies: tuple[tuple[Path, Tally], ...] = ()  # what they become
+    decisions: Decisions = field(default_factory=Decisions)  # about its loops
 
     def trace(self) -> Traced:
         """The program; each attempt that needs another number, or counts another, starts the next one."""
@@ -225,6 +230,8 @@ class _Request:
                 return traced
             except ConcreteNeeded as needed:
                 attempt.fix(needed)
+            except Restart:
+                pass  # the decision is noted
             except TallyNeeded as needed:
                 self.counted |= needed.keys
             finally:
@@ -236,9 +243,12 @@ class _Attempt:
 
     def __init__(self, request: _Request) -> None:
         self.request = request
-        self.recorder = Recorder(NUMPY)
-        self.environment = Environment(self.recorder, request.fixed_captures, request.counted)
+        self.recorder = Recorder(InPlace(NUMPY))
+        self.environment = Environment(
+            self.recorder, request.fixed_captures, request.counted, request.decisions
+        )
         self.params: dict[Value, ArgumentLeaf] = {}
+        self.tracers: dict[int, Tracer] = {}  # of the leaves
         self.kinds: list[LeafKind] = []
         self.notes: list[str] = []
 
@@ -261,7 +271,7 @@ class _Attempt:
         try:
             shadow = self.environment.function_root(request.fn)
             args, kwargs = request.signature.spread(request.arguments.names, self._arguments())
-            with noted() as refused:
+            with noted() as refused, self.recorder.running():
                 result = _called(shadow, args, kwargs, refused)
             self.environment.writes.check()
             results, result_tree = self._results(result)
@@ -296,7 +306,9 @@ class _Attempt:
             self.recorder.static.add(param)
         elif index not in self.request.kept and isinstance(leaf, np.ndarray):
             self.recorder.arguments[param] = self.request.arguments.argument_of(index)
-        return Tracer(param, self.recorder, kind.weak, array=kind.array)
+        made = self.tracers[index] = Tracer(param, self.recorder, kind.weak, array=kind.array)
+        made.storage.found_in_order = isinstance(leaf, np.ndarray) and leaf.flags.c_contiguous
+        return made
 
     def _static_leaf(self, index: int, leaf: Any, path: str, reason: str | None) -> Any:
         check_static(leaf, path)
@@ -348,6 +360,9 @@ class _Attempt:
             *(param for param, _ in self.recorder.literals),
         ]
         body = Block(tuple(params), tuple(self.recorder.ops), tuple(results))
+        written = frozenset(i for i, x in self.tracers.items() if x.storage.value not in self.params)
+        names = [path.text for path, _ in arrays]
+        fetch = apart(captures.fetcher([p for p, _ in arrays]), written, self.tracers, arguments.paths, names)
         return Traced(
             Function(hint(self.request.signature.name), body),
             tuple(inputs),
@@ -355,12 +370,18 @@ class _Attempt:
             arguments.tree,
             tuple(self.kinds),
             result_tree,
-            captures.fetcher([path for path, _ in arrays]),
+            fetch,
             leaf_test(tuple(self.kinds)),
-            (*self.notes, *self.environment.notes, *fixed_values(captures)),
+            (
+                *self.notes,
+                *self.environment.notes,
+                *fixed_values(captures),
+                *self.request.decisions.notes(),
+            ),  # fmt: skip
             definition(self.request.fn),
             returns(self.request.fn),
             self.request.signature.name,
+            written,
         )
 
 

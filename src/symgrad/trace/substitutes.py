@@ -12,9 +12,11 @@ import numpy as np
 from symgrad.errors import ShapeError, TracedValueError
 from symgrad.ir.ops.shapes import concat, reshape
 from symgrad.ir.ops.special import erf, erfc
+from symgrad.trace.known_arrays import known, plain
+from symgrad.trace.layouts import layout_of, relate
 from symgrad.trace.lifting import as_dtype, dtype_of, find_tracer, fit, ints_of, strong
 from symgrad.trace.places import caller
-from symgrad.trace.tracer import Tracer
+from symgrad.trace.tracer import Tracer, running_recorder
 
 
 # ---- the module math ---------------------------------------------------------------------------------------
@@ -125,41 +127,95 @@ def _as_array(original: Callable[..., Any], copies: bool) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def substitute(a: Any, dtype: Any = None, *args: Any, **options: Any) -> Any:
-        like = find_tracer([a])
+        given = plain(a)
+        like = find_tracer([given])
         if like is None:
-            return original(a, dtype, *args, **options)
-        wanted = np.result_type(*_leaf_dtypes(a)) if dtype is None else dtype_of(dtype)
-        if not isinstance(a, Tracer):
-            made = _joined(a, wanted, like)
-        elif copies or not a.array or a.dtype != wanted:
-            made = as_dtype(strong(a), wanted)
+            found = original(given, dtype, *args, **options)
+            # The array itself is what it was made of, if nothing had to be copied.
+            return a if found is given and isinstance(a, Tracer) else _known(found)
+        wanted = np.result_type(*_leaf_dtypes(given)) if dtype is None else dtype_of(dtype)
+        copy = options.get("copy", True if copies else None)
+        if not isinstance(given, Tracer):
+            made = _joined(given, wanted, like)
+        elif copy or not given.array or given.dtype != wanted:
+            made = as_dtype(strong(given), wanted)
         else:
-            return a
+            return _laid_out(given, original)
         lead = max(0, options.get("ndmin", 0) - made.ndim)
         if lead > 0:
             made = reshape(made, type=made.type.with_shape((1,) * lead + made.type.shape))
-        return Tracer(made.value, made.recorder, array=True)
+        return _new(made)
 
     return substitute
 
 
+def _laid_out(x: Tracer, original: Callable[..., Any]) -> Any:
+    """What np.asarray and its kin give for an array of the right dtype: itself, unless its order is wrong."""
+    if original not in (np.ascontiguousarray, np.asfortranarray):
+        return x
+    found = layout_of(x)
+    if found is not None and found.sure:
+        return x if original(found.sample) is found.sample else _new(x)
+    made = _new(x)
+    relate(x, made)
+    return made
+
+
+def _new(x: Tracer) -> Tracer:
+    """The elements of x in an array of its own."""
+    made = Tracer(x.value, x.recorder, array=True)
+    made.storage.in_order = made.ndim <= 1
+    return made
+
+
+def _known(found: Any) -> Any:
+    """What NumPy made of plain numbers, as an array that traced values can be written into."""
+    recorder = running_recorder()
+    return found if recorder is None else known(found, recorder)
+
+
+def _made_known(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that makes arrays of plain numbers."""
+
+    @functools.wraps(original)
+    def substitute(*args: Any, **options: Any) -> Any:
+        given, wanted = plain(args), plain(options)
+        found = original(*given, **wanted)
+        return found if isinstance(found, Tracer) else _known(found)
+
+    return substitute
+
+
+@functools.wraps(np.empty)
+def _empty(*args: Any, **options: Any) -> Any:
+    # Whatever NumPy would leave in the elements must not become part of a program.
+    return _ARRAYS[np.zeros](*args, **options)
+
+
+@functools.wraps(np.empty_like)
+def _empty_like(prototype: Any, *args: Any, **options: Any) -> Any:
+    return _ARRAYS[np.zeros_like](prototype, *args, **options)
+
+
 @functools.wraps(np.full)
 def _full(shape: Any, fill_value: Any, dtype: Any = None, **options: Any) -> Any:
-    like = find_tracer([fill_value])
-    if like is None:
-        return np.full(shape, fill_value, dtype, **options)
+    fill_value = plain(fill_value)
+    if find_tracer([fill_value]) is None:
+        return _known(np.full(plain(shape), fill_value, dtype, **options))
     value = _ARRAYS[np.asarray](fill_value, dtype)
     sizes = ints_of(shape)
-    filled = fit(value, value.dtype, sizes, like)
-    return Tracer(filled.value, filled.recorder, array=True)
+    filled = _new(fit(value, value.dtype, sizes, value))
+    filled.storage.in_order = options.get("order", "C") == "C"
+    return filled
 
 
 @functools.wraps(np.full_like)
 def _full_like(
     a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None
 ) -> Any:
+    a, fill_value = plain(a), plain(fill_value)
     if find_tracer([fill_value]) is None:
-        return np.full_like(a, fill_value, dtype, order, subok, shape)
+        return _known(np.full_like(a, fill_value, dtype, order, subok, shape))
     wanted = (a.dtype if isinstance(a, Tracer) else np.asarray(a).dtype) if dtype is None else dtype
     return _full(np.shape(a) if shape is None else shape, fill_value, wanted)
 
@@ -172,7 +228,16 @@ _ARRAYS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.asfortranarray: _as_array(np.asfortranarray, copies=False),
     np.full: _full,
     np.full_like: _full_like,
-}
+    np.empty: _empty,
+    np.empty_like: _empty_like,
+    **{
+        make: _made_known(make)
+        for make in (
+            np.zeros, np.ones, np.arange, np.eye, np.identity, np.tri, np.linspace, np.logspace,
+            np.geomspace, np.zeros_like, np.ones_like, np.copy, np.fromiter, np.indices,
+        )
+    },
+}  # fmt: skip
 
 
 SUBSTITUTES: dict[Callable[..., Any], Callable[..., Any]] = {**_MATH, **_ARRAYS}

@@ -2,62 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NoReturn, Protocol, cast
+from collections.abc import Generator, Hashable, Iterable, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NoReturn
+from weakref import WeakSet
 
 import numpy as np
 
-from symgrad.errors import DTypeError, IntegerRangeError, Loc, TracedValueError
+from symgrad.errors import Loc, SymgradError, TracedValueError
 from symgrad.ir import dims
+from symgrad.ir.affine import Affine
 from symgrad.ir.builder import Builder
-from symgrad.ir.core import Attr, Value
+from symgrad.ir.core import Attr, Op, Value
+from symgrad.ir.dims import Dim
 from symgrad.ir.opdef import OpDef, Staged
-from symgrad.ir.ops import DENSE_LIMIT, constant
+from symgrad.ir.ops import DENSE_LIMIT, constant, dim
 from symgrad.ir.types import ArrayType, DType, array_type
+from symgrad.trace.index_values import WHOLE, place_of
+from symgrad.trace.literals import concrete, raw, uniform
+from symgrad.trace.meaning import Changing
 from symgrad.trace.methods import Methods
 from symgrad.trace.operators import Operators
 from symgrad.trace.places import caller
 from symgrad.trace.promotion import Weak, weak_kind
 from symgrad.trace.raised import raised
 from symgrad.trace.refusals import Refusals
-
-
-class Dispatch(Protocol):
-    """What NumPy's functions mean on tracers."""
-
-    def ufunc(self, ufunc: np.ufunc, method: str, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """The result of a ufunc or of one of its methods."""
-        ...
-
-    def function(self, function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """The result of a function that follows `__array_function__`."""
-        ...
-
-    def operator(self, ufunc: np.ufunc, operands: tuple[Any, ...]) -> Any:
-        """The result of a Python operator, for which Python numbers stay weak; NotImplemented if not ours."""
-        ...
-
-    def in_place(self, x: Tracer, sign: str, ufunc: np.ufunc, other: Any) -> Any:
-        """What x is bound to after `x += other` and its kin."""
-        ...
-
-    def index(self, x: Tracer, index: object) -> Any:
-        """The result of x[index]."""
-        ...
-
-    def convert(self, x: Tracer, dtype: Any, casting: str, weak: Weak | None = None) -> Any:
-        """The elements of x in another dtype; as a Python number, where `weak` says so."""
-        ...
-
-    def attribute(self, x: Tracer, name: str) -> NoReturn:
-        """Raise for an attribute of arrays that tracers lack."""
-        ...
+from symgrad.trace.storage import Storage, View
 
 
 class Recorder(Builder):
     """The ops of one trace, the meaning of NumPy on its tracers, and what may still become concrete."""
 
-    def __init__(self, dispatch: Dispatch) -> None:
+    def __init__(self, dispatch: Changing) -> None:
         super().__init__()
         self.dispatch = dispatch
         self.static: set[Value] = (
@@ -66,6 +43,114 @@ class Recorder(Builder):
         self.arguments: dict[Value, str] = {}  # params that `static_argnums` could fix, by argument
         self.literals: list[tuple[Value, np.ndarray[Any, Any]]] = []  # large concrete arrays met, as inputs
         self.closed = False  # the trace is over: its tracers are dead
+        self.storages: WeakSet[Storage] = WeakSet()  # of the arrays that are alive
+        self.outer: list[list[Op]] = []  # the ops around the region that is open, outermost first
+        self.ranges: dict[str, tuple[Dim, Dim]] = {}  # of the indices of the open loops, outermost first
+        self.counts = 0  # of the trip counts that have a name
+        # The names of counts from data, by what they are and their limit, each with the ops that it is among.
+        self.measures: dict[tuple[int, Dim], list[tuple[str, list[Op]]]] = {}
+        self._numbers: dict[Hashable, int] = {}  # of the ways in which values are computed
+        self._numbered: dict[Value, int] = {}
+        self.places: dict[Value, Dim] = {}  # what i64 scalars are in terms of these
+
+    def literal(self, array: np.ndarray[Any, Any]) -> Value:
+        """The value of the program for a plain array, as it is now."""
+        type = array_type(array.dtype, *array.shape)
+        if array.size <= DENSE_LIMIT or uniform(array):
+            flat = tuple(array.ravel().tolist())
+            value: Attr = (flat[0] if array.size > 0 else 0) if uniform(array) else flat
+            return self.emit(constant, (), {"value": value}, type, loc=self.loc or caller())
+        for param, held in self.literals:
+            if (
+                held.dtype == array.dtype
+                and held.shape == array.shape
+                and np.array_equal(raw(held), raw(array))
+            ):
+                return param
+        param = Value(type, "data")
+        self.literals.append((param, array.copy()))
+        return param
+
+    @contextmanager
+    def running(self) -> Generator[None]:
+        """Within, the code that is traced by this recorder runs."""
+        token = _RUNNING.set(self)
+        try:
+            yield
+        finally:
+            _RUNNING.reset(token)
+
+    @contextmanager
+    def at_caller(self) -> Generator[None]:
+        """Ops made within come from the user's line that is running, and errors say so."""
+        if self.closed:
+            raise _outside_its_trace()
+        if self.loc is not None:
+            yield
+            return
+        self.loc = caller()
+        try:
+            yield
+        except SymgradError as error:
+            raise raised(error.at(self.loc)) from error.__cause__
+        finally:
+            self.loc = None
+
+    @contextmanager
+    def aside(self) -> Generator[list[Op]]:
+        """The list of the ops emitted within, which are not part of the program."""
+        kept, self.ops = self.ops, []
+        try:
+            yield self.ops
+        finally:
+            self.ops = kept
+
+    def sees(self, ops: object) -> bool:
+        """Whether values computed in a list of ops may be used where ops are emitted now."""
+        return ops is self.ops or any(ops is outer for outer in self.outer)
+
+    def emit(
+        self,
+        opdef: OpDef,
+        operands: Sequence[Value] = (),
+        attrs: dict[str, Attr] | None = None,
+        type: ArrayType | None = None,
+        *,
+        loc: Loc | None = None,
+        hint: str = "",
+    ) -> Value:
+        """The result of a new op; integers that follow the indices of loops are noted."""
+        made = super().emit(opdef, operands, attrs, type, loc=loc, hint=hint)
+        if made.type.dtype.kind in "iub":
+            key = (opdef, tuple(map(self.number_of, operands)), repr(sorted((attrs or {}).items())))
+            self._numbered[made] = self._numbers.setdefault(key, len(self._numbers))
+        if made.type == WHOLE:
+            place = place_of(opdef, operands, attrs or {}, self.places)
+            if place is not None:
+                self.places[made] = place
+        return made
+
+    def is_concrete(self, values: Sequence[Value]) -> bool:
+        """Whether values are numbers and arrays that the traced code was not given, but made."""
+        literals = {param for param, _ in self.literals}
+        constants = {op.result for ops in (*self.outer, self.ops) for op in ops if op.opdef is constant}
+        return all(v in literals or v in constants for v in values)
+
+    def number_of(self, value: Value) -> int:
+        """A number that values have in common that are integers computed alike of the same values."""
+        if value not in self._numbered:
+            self._numbered[value] = self._numbers.setdefault(value, len(self._numbers))
+        return self._numbered[value]
+
+    def number(self, place: Dim) -> int | Tracer:
+        """A size or place as traced code sees it: a number, or a traced Python int."""
+        if isinstance(place, int):
+            return place
+        return Tracer(self.emit(dim, (), {"value": place}, loc=self.loc or caller()), self, int)
+
+    def holds(self, lower: Dim, upper: Dim) -> bool:
+        """Whether lower ≤ upper in every iteration of the open loops."""
+        return dims.never_above(lower, upper, self.ranges)
 
     def demand(self, tracer: Tracer, what: str, cure: str) -> NoReturn:
         """Raise for Python code that needs the number behind a tracer.
@@ -94,6 +179,17 @@ class Recorder(Builder):
         given = repr(names[0] if len(names) == 1 else tuple(names))
         return f"{cure}; or fix {told} in the program, traced again when it changes: static_argnums={given}"
 
+    def settle_settings(self, tracer: Tracer) -> None:
+        """Start the trace again with Python numbers fixed, if a condition depends on nothing else.
+
+        Such a number is a setting, like the size in `range(n)`; a float is not: it is data.
+        """
+        roots = self._all_roots([tracer])
+        if roots and all(
+            root in self.static and root.type.rank == 0 and root.type.dtype.kind in "biu" for root in roots
+        ):
+            self.settle([tracer])
+
     def settle(self, tracers: Iterable[Tracer]) -> None:
         """Start the trace again with static params fixed, if they are all that these tracers depend on."""
         roots = self._all_roots(tracers)
@@ -105,7 +201,7 @@ class Recorder(Builder):
 
     def _roots(self, value: Value) -> set[Value]:
         """The values without a defining op that a value is computed from."""
-        makers = {result: op for op in self.ops for result in op.results}
+        makers = {result: op for ops in (*self.outer, self.ops) for op in ops for result in op.results}
         seen, todo, roots = {value}, [value], set[Value]()
         while todo:
             v = todo.pop()
@@ -116,6 +212,14 @@ class Recorder(Builder):
             seen.update(fresh)
             todo.extend(fresh)
         return roots
+
+
+_RUNNING: ContextVar[Recorder | None] = ContextVar("_RUNNING", default=None)
+
+
+def running_recorder() -> Recorder | None:
+    """The recorder of the innermost trace that is running here."""
+    return _RUNNING.get()
 
 
 class ConcreteNeeded(BaseException):
@@ -132,32 +236,80 @@ class Tracer(Operators, Methods, Refusals, Staged):
     A tracer that stands for a Python number is weak: it takes the dtype of what it meets.
     """
 
-    __slots__ = ("array", "recorder", "value", "weak")
+    __slots__ = ("array", "held", "recorder", "source", "storage", "type", "weak")
     __array_priority__ = 1000.0
 
     def __init__(
         self, value: Value, recorder: Recorder, weak: Weak | None = None, *, array: bool = False
     ) -> None:
-        self.value = value
+        self._fill(Storage(recorder, value), value.type, recorder, array or value.type.rank > 0)
+        self.weak = weak
+        if self.array:
+            recorder.storages.add(self.storage)
+
+    @staticmethod
+    def knowing(held: np.ndarray[Any, Any], recorder: Recorder) -> Tracer:
+        """An array whose elements are known, until a traced value is written into it."""
+        made = object.__new__(Tracer)
+        storage = Storage(recorder, None, held)
+        type = array_type(held.dtype, *held.shape)
+        made._fill(storage, type, recorder, array=True)
+        made.held = held
+        recorder.storages.add(storage)
+        return made
+
+    @staticmethod
+    def viewing(view: View, type: ArrayType, held: np.ndarray[Any, Any] | None = None) -> Tracer:
+        """A view of another array; `held` are its elements, if they are known."""
+        made = object.__new__(Tracer)
+        made._fill(view.parent.storage, type, view.parent.recorder, array=True)
+        made.source, made.held = view, held
+        return made
+
+    def _fill(self, storage: Storage, type: ArrayType, recorder: Recorder, array: bool) -> None:
+        self.storage = storage
+        self.type = type
         self.recorder = recorder
-        self.weak: Weak | None = weak
-        self.array = (
-            array or value.type.rank > 0
-        )  # NumPy has an array here, not a scalar: in-place changes show
+        self.array = array  # NumPy has an array here, not a scalar: in-place changes show
+        self.weak: Weak | None = None
+        self.source: View | None = None  # the way from the array that this is a view of
+        self.held: np.ndarray[Any, Any] | None = None  # the elements, as long as the storage is known
 
     def __hash__(self) -> int:  # Operators, which has __eq__, has none
         return Refusals.__hash__(self)
 
-    # ---- what it is ----
+    # ---- the elements ----
     @property
-    def type(self) -> ArrayType:
-        """The array type."""
-        return self.value.type
+    def value(self) -> Value:
+        """The current elements, as a value of the program."""
+        known = self.known
+        if self.source is None:
+            return self.storage.value
+        return self.source.read(self.recorder) if known is None else self.recorder.literal(known)
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape, as NumPy has it."""
-        return tuple(map(dims.known, self.type.shape))
+    def known(self) -> np.ndarray[Any, Any] | None:
+        """The elements themselves, of an array that is made of plain numbers alone."""
+        return None if self.storage.held is None or self.recorder.closed else self.held
+
+    def assign(self, value: Value) -> None:
+        """Give the elements this value of the same type, in this array and in all that share them."""
+        self.become_traced()
+        if self.source is not None:
+            self.source.write(value, self.recorder)
+            return
+        self.storage.value = value
+
+    def become_traced(self) -> None:
+        """Make known elements a value of the program, in this array and in all that share them."""
+        if self.storage.held is not None:
+            self.storage.value = self.storage.value
+
+    # ---- what it is ----
+    @property
+    def shape(self) -> Any:
+        """The shape, as NumPy has it; sizes that follow the indices of loops are expressions."""
+        return self.type.shape
 
     @property
     def dtype(self) -> DType:
@@ -170,9 +322,9 @@ class Tracer(Operators, Methods, Refusals, Staged):
         return self.type.rank
 
     @property
-    def size(self) -> int:
+    def size(self) -> Any:
         """The number of elements."""
-        return dims.known(self.type.size)
+        return self.type.size
 
     @property
     def itemsize(self) -> int:
@@ -180,9 +332,9 @@ class Tracer(Operators, Methods, Refusals, Staged):
         return self.type.dtype.itemsize
 
     @property
-    def nbytes(self) -> int:
+    def nbytes(self) -> Any:
         """The bytes of all elements."""
-        return dims.known(self.type.nbytes)
+        return self.type.nbytes
 
     def __repr__(self) -> str:
         return f"<traced {self.type}>"
@@ -202,32 +354,12 @@ class Tracer(Operators, Methods, Refusals, Staged):
         """x as a tracer of this trace: itself, or a constant (of this dtype, if given)."""
         if isinstance(x, Tracer):
             if x.recorder is not self.recorder or self.recorder.closed:
-                raise TracedValueError(
-                    "a traced value is used outside the trace that made it",
-                    loc=caller(),
-                    why="it was kept in a global, an attribute or a container beyond the call",
-                    cure="return it from the function, or pass it as an argument",
-                )
+                raise _outside_its_trace()
             return x
-        return self._literal(concrete(x, dtype), weak_kind(x) if dtype is None else None)
-
-    def _literal(self, array: np.ndarray[Any, Any], weak: Weak | None) -> Tracer:
-        type = array_type(array.dtype, *array.shape)
-        if array.size <= DENSE_LIMIT or _uniform(array):
-            flat = tuple(array.ravel().tolist())
-            value: Attr = (flat[0] if array.size > 0 else 0) if _uniform(array) else flat
-            made = self.recorder.emit(constant, (), {"value": value}, type, loc=self.here())
-            return Tracer(made, self.recorder, weak)
-        for known, held in self.recorder.literals:
-            if (
-                held.dtype == array.dtype
-                and held.shape == array.shape
-                and np.array_equal(_raw(held), _raw(array))
-            ):
-                return Tracer(known, self.recorder)
-        param = Value(type, "data")
-        self.recorder.literals.append((param, array.copy()))
-        return Tracer(param, self.recorder)
+        if isinstance(x, Affine):
+            return self.lift(self.recorder.number(dims.plain(x)))
+        held = concrete(x, dtype)
+        return Tracer(self.recorder.literal(held), self.recorder, weak_kind(x) if dtype is None else None)
 
     # ---- NumPy's protocols ----
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
@@ -241,34 +373,14 @@ class Tracer(Operators, Methods, Refusals, Staged):
     def __getitem__(self, index: object) -> Any:
         return self.recorder.dispatch.index(self, index)
 
-
-def concrete(x: object, dtype: DType | None = None) -> np.ndarray[Any, Any]:
-    """x as a native array of a supported dtype; Python numbers that do not fit are refused."""
-    if weak_kind(x) is int and dtype is not None:
-        return _whole_number(cast(int, x), dtype)
-    array = np.asarray(x)
-    if array.dtype == object:
-        raise DTypeError(f"{type(x).__name__} is not an array of numbers", loc=caller())
-    return array.astype(array.dtype.newbyteorder("=") if dtype is None else dtype)
+    def __setitem__(self, index: object, value: object) -> None:
+        self.recorder.dispatch.store(self, index, value)
 
 
-def _whole_number(x: int, dtype: DType) -> np.ndarray[Any, Any]:
-    """A Python integer in a dtype; refused as by NumPy if it does not fit."""
-    if dtype.kind in "iu" and not np.iinfo(dtype).min <= x <= np.iinfo(dtype).max:
-        raise IntegerRangeError(
-            f"Python integer {x} out of bounds for {dtype}",
-            loc=caller(),
-            why="a Python number takes the dtype of the array beside it",
-            cure="convert the array first, as x.astype(np.int64)",
-        )
-    return np.asarray(float(x) if dtype.kind == "f" else x).astype(dtype)
-
-
-def _raw(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The bytes of the elements, one row an element."""
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).reshape(array.size, -1)
-
-
-def _uniform(array: np.ndarray[Any, Any]) -> bool:
-    """Whether all elements are one bit pattern, so that 0.0 and -0.0 stay apart and NaN equals itself."""
-    return array.size <= 1 or bool((_raw(array) == _raw(array)[0]).all())
+def _outside_its_trace() -> TracedValueError:
+    return TracedValueError(
+        "a traced value is used outside the trace that made it",
+        loc=caller(),
+        why="it was kept in a global, an attribute or a container beyond the call",
+        cure="return it from the function, or pass it as an argument",
+    )

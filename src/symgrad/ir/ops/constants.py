@@ -1,4 +1,4 @@
-"""Ops without operands: constants and index ramps."""
+"""Ops without operands: constants, index ramps, and sizes as numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 from symgrad.errors import ShapeError
 from symgrad.ir import dims
 from symgrad.ir.core import Attr
-from symgrad.ir.opdef import Constant, Coordinate, Example, OpDef, Zero
+from symgrad.ir.dims import Dim
+from symgrad.ir.opdef import Constant, Coordinate, Example, Extent, Measure, OpDef, Zero
 from symgrad.ir.types import BOOL, F32, F64, I64, ArrayType, array_type
 
 # An array of at most so many elements is written into the program; a larger one becomes a hidden input.
@@ -62,4 +63,35 @@ iota = OpDef(
     stated=True,
 )  # fmt: skip
 
-OPS: tuple[OpDef, ...] = (constant, iota)
+
+def _dim(value: int) -> Any:
+    return np.int64(value)
+
+
+def _infer_dim(value: Dim) -> ArrayType:
+    return array_type(I64)
+
+
+dim = OpDef(
+    "dim", _dim, _infer_dim, Zero(), Extent(), "the number that a size or the index of a loop is",
+    examples=(Example((), (("value", 3),)),),
+)  # fmt: skip
+
+
+def _measure(count: Any, limit: int, name: str) -> Any:
+    return np.clip(np.asarray(count), 0, limit)
+
+
+def _infer_measure(count: ArrayType, limit: Dim, name: str) -> ArrayType:
+    if count != array_type(I64):
+        raise ShapeError(f"measure: a count is {count}, not i64[]")
+    return count
+
+
+measure = OpDef(
+    "measure", _measure, _infer_measure, Zero(), Measure(),
+    "a count, cut to 0, ..., limit, that the sizes of later values may be expressions of, by its name",
+    examples=(Example((array_type(I64),), (("limit", 5), ("name", "n")), bound=5),),
+)  # fmt: skip
+
+OPS: tuple[OpDef, ...] = (constant, iota, dim, measure)

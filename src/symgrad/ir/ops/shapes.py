@@ -9,16 +9,21 @@ import numpy as np
 from symgrad.errors import DTypeError, ShapeError
 from symgrad.ir import dims
 from symgrad.ir.core import Attr
-from symgrad.ir.dims import Shape
-from symgrad.ir.opdef import Component, Example, Linear, OpDef, Piece, Range, Remap, View
+from symgrad.ir.dims import Dim, Shape
+from symgrad.ir.opdef import Component, Example, Linear, OpDef, Piece, Range, Remap, Update, View
 from symgrad.ir.types import F64, I64, ArrayType, array_type, type_of
 
 Ints = tuple[int, ...]
+Dims = tuple[Dim, ...]
 Attributes = dict[str, Attr]
 
 
 def _ints(attrs: Attributes, name: str) -> Ints:
     return cast(Ints, attrs[name])
+
+
+def _dims(attrs: Attributes, name: str) -> Dims:
+    return cast(Dims, attrs[name])
 
 
 def _check_axes(name: str, axes: Ints, rank: int) -> None:
@@ -71,7 +76,7 @@ def _reshape(x: Any, type: ArrayType) -> Any:
 
 
 def _infer_reshape(x: ArrayType, type: ArrayType) -> ArrayType:
-    if not dims.equal(x.size, type.size) or x.dtype != type.dtype:
+    if not dims.same_count(x.shape, type.shape) or x.dtype != type.dtype:
         raise ShapeError(f"reshape: {x} does not have the elements of {type}")
     return type
 
@@ -120,7 +125,7 @@ def _flip_pieces(operands: tuple[ArrayType, ...], result: ArrayType, attrs: Attr
         Piece(
             0,
             tuple(
-                Component(axis, -1, dims.known(n) - 1) if axis in axes else Component(axis)
+                Component(axis, -1, dims.shift(n, 1)) if axis in axes else Component(axis)
                 for axis, n in enumerate(result.shape)
             ),
         ),
@@ -139,27 +144,34 @@ def _slices(start: Ints, stop: Ints, step: Ints) -> tuple[slice, ...]:
     return tuple(slice(a, b, s) for a, b, s in zip(start, stop, step, strict=True))
 
 
-def _infer_slice(x: ArrayType, start: Ints, stop: Ints, step: Ints) -> ArrayType:
+def _certainly_outside(start: Dim, stop: Dim, size: Dim) -> bool:
+    """Whether places do not lie within an axis; where an index decides, the verifier knows its range."""
+    ends = (start, dims.shift(stop, start), dims.shift(size, stop))
+    return any(isinstance(end, int) and end < 0 for end in ends)
+
+
+def _infer_slice(x: ArrayType, start: Dims, stop: Dims, step: Ints) -> ArrayType:
     if not len(start) == len(stop) == len(step) == x.rank:
         raise ShapeError(f"slice: bounds {start}, {stop}, {step} do not fit {x}")
     for a, b, s, n in zip(start, stop, step, x.shape, strict=True):
-        if not (0 <= a <= b <= dims.known(n) and s >= 1):
-            raise ShapeError(f"slice: {a}:{b}:{s} does not fit an axis of {dims.format_dim(n)}")
+        if s < 1 or _certainly_outside(a, b, n):
+            bounds = f"{dims.format_dim(a)}:{dims.format_dim(b)}:{s}"
+            raise ShapeError(f"slice: {bounds} does not fit an axis of {dims.format_dim(n)}")
     sizes = (dims.strided(a, b, s) for a, b, s in zip(start, stop, step, strict=True))
     return x.with_shape(tuple(sizes))
 
 
-def _slice_transpose(ct: Any, i: int, x: Any, start: Ints, stop: Ints, step: Ints) -> Any:
+def _slice_transpose(ct: Any, i: int, x: Any, start: Dims, stop: Dims, step: Ints) -> Any:
     # The axis ends with `after` entries beyond the last one read.
     after = [
-        dims.known(n) - a - (max(0, (dims.known(k) - 1) * s + 1))
+        dims.shift(n, dims.after_last(a, k, s))
         for n, k, a, s in zip(type_of(x).shape, type_of(ct).shape, start, step, strict=True)
     ]
     return pad(ct, low=start, high=tuple(after), interior=tuple(s - 1 for s in step))
 
 
 def _slice_pieces(operands: tuple[ArrayType, ...], result: ArrayType, attrs: Attributes) -> tuple[Piece, ...]:
-    steps = zip(_ints(attrs, "step"), _ints(attrs, "start"), strict=True)
+    steps = zip(_ints(attrs, "step"), _dims(attrs, "start"), strict=True)
     return (Piece(0, tuple(Component(axis, s, a) for axis, (s, a) in enumerate(steps))),)
 
 
@@ -174,57 +186,54 @@ slice_ = OpDef(
 )  # fmt: skip
 
 
-def _padded(n: int, low: int, high: int, interior: int) -> int:
-    return low + high + n + max(0, n - 1) * interior
-
-
-def _pad_shape(shape: Shape, low: Ints, high: Ints, interior: Ints) -> Shape:
+def _pad_shape(shape: Shape, low: Dims, high: Dims, interior: Ints) -> Shape:
     return tuple(
-        dims.make(_padded(dims.known(n), a, b, k))
+        dims.add(dims.after_last(a, n, k + 1), b)
         for n, a, b, k in zip(shape, low, high, interior, strict=True)
     )
 
 
+def _stops(start: Dims, shape: Shape, step: Ints) -> Dims:
+    """Where elements of a shape end when laid out from start with a step."""
+    return tuple(dims.after_last(a, n, s) for a, n, s in zip(start, shape, step, strict=True))
+
+
 def _spread(start: Ints, shape: Shape, step: Ints) -> tuple[slice, ...]:
     """Where elements of a shape land when laid out from start with a step."""
-    sizes = map(dims.known, shape)
-    return tuple(slice(a, a + max(0, (n - 1) * s + 1), s) for a, n, s in zip(start, sizes, step, strict=True))
+    return _slices(start, tuple(map(dims.known, _stops(start, shape, step))), step)
 
 
 def _pad(x: Any, low: Ints, high: Ints, interior: Ints) -> Any:
     x = np.asarray(x)
-    found = np.zeros(_pad_shape(x.shape, low, high, interior), x.dtype)
+    found = np.zeros(tuple(map(dims.known, _pad_shape(x.shape, low, high, interior))), x.dtype)
     found[_spread(low, x.shape, tuple(k + 1 for k in interior))] = x
     return found
 
 
-def _infer_pad(x: ArrayType, low: Ints, high: Ints, interior: Ints) -> ArrayType:
-    if not len(low) == len(high) == len(interior) == x.rank or min((*low, *high, *interior, 0)) < 0:
+def _infer_pad(x: ArrayType, low: Dims, high: Dims, interior: Ints) -> ArrayType:
+    widths = [width for width in (*low, *high, *interior) if isinstance(width, int)]
+    if not len(low) == len(high) == len(interior) == x.rank or min((*widths, 0)) < 0:
         raise ShapeError(f"pad: widths {low}, {high}, {interior} do not fit {x}")
     return x.with_shape(_pad_shape(x.shape, low, high, interior))
 
 
-def _pad_transpose(ct: Any, i: int, x: Any, low: Ints, high: Ints, interior: Ints) -> Any:
-    cut = _spread(low, type_of(x).shape, tuple(k + 1 for k in interior))
-    return slice_(
-        ct,
-        start=tuple(s.start for s in cut),
-        stop=tuple(s.stop for s in cut),
-        step=tuple(s.step for s in cut),
-    )
+def _pad_transpose(ct: Any, i: int, x: Any, low: Dims, high: Dims, interior: Ints) -> Any:
+    step = tuple(k + 1 for k in interior)
+    return slice_(ct, start=low, stop=_stops(low, type_of(x).shape, step), step=step)
 
 
-def _box(start: Ints, shape: Shape, step: Ints) -> tuple[Range, ...]:
-    spread = _spread(start, shape, step)
-    return tuple(Range(axis, s.start, s.stop, s.step) for axis, s in enumerate(spread))
+def _box(start: Dims, shape: Shape, step: Ints) -> tuple[Range, ...]:
+    places = zip(start, _stops(start, shape, step), step, strict=True)
+    return tuple(Range(axis, a, b, s) for axis, (a, b, s) in enumerate(places))
 
 
-def _from_box(start: Ints, step: Ints) -> tuple[Component, ...]:
-    return tuple(Component(axis, 1, -a, s) for axis, (a, s) in enumerate(zip(start, step, strict=True)))
+def _from_box(start: Dims, step: Ints) -> tuple[Component, ...]:
+    places = enumerate(zip(start, step, strict=True))
+    return tuple(Component(axis, 1, dims.mul(-1, a), s) for axis, (a, s) in places)
 
 
 def _pad_pieces(operands: tuple[ArrayType, ...], result: ArrayType, attrs: Attributes) -> tuple[Piece, ...]:
-    low, step = _ints(attrs, "low"), tuple(k + 1 for k in _ints(attrs, "interior"))
+    low, step = _dims(attrs, "low"), tuple(k + 1 for k in _ints(attrs, "interior"))
     return (Piece(0, _from_box(low, step), _box(low, operands[0].shape, step)),)
 
 
@@ -245,35 +254,45 @@ def _update_slice(x: Any, u: Any, start: Ints, step: Ints) -> Any:
     return found
 
 
-def _infer_update_slice(x: ArrayType, u: ArrayType, start: Ints, step: Ints) -> ArrayType:
+def _infer_update_slice(x: ArrayType, u: ArrayType, start: Dims, step: Ints) -> ArrayType:
     if x.dtype != u.dtype:
         raise DTypeError(f"update_slice: {u} cannot be written into {x}")
     if not len(start) == len(step) == x.rank == u.rank or min((*step, 1)) < 1:
         raise ShapeError(f"update_slice: {u} at {start} with step {step} does not fit {x}")
-    for cut, n in zip(_spread(start, u.shape, step), x.shape, strict=True):
-        if not 0 <= cut.start <= dims.known(n) or cut.stop > dims.known(n):
+    for a, b, n in zip(start, _stops(start, u.shape, step), x.shape, strict=True):
+        if _certainly_outside(a, b, n):
             raise ShapeError(f"update_slice: {u} at {start} with step {step} reaches beyond {x}")
     return x
 
 
-def _update_slice_transpose(ct: Any, i: int, x: Any, u: Any, start: Ints, step: Ints) -> Any:
+def _update_slice_transpose(ct: Any, i: int, x: Any, u: Any, start: Dims, step: Ints) -> Any:
     if i == 0:
         return update_slice(ct, np.zeros_like(u), start=start, step=step)
-    cut = _spread(start, type_of(u).shape, step)
-    return slice_(ct, start=start, stop=tuple(s.stop for s in cut), step=step)
-
-
-def _update_slice_pieces(
-    operands: tuple[ArrayType, ...], result: ArrayType, attrs: Attributes
-) -> tuple[Piece, ...]:
-    start, step = _ints(attrs, "start"), _ints(attrs, "step")
-    inside = Piece(1, _from_box(start, step), _box(start, operands[1].shape, step))
-    return (inside, Piece(0, _identity(result.rank)))
+    return slice_(ct, start=start, stop=_stops(start, type_of(u).shape, step), step=step)
 
 
 update_slice = OpDef(
-    "update_slice", _update_slice, _infer_update_slice, Linear(_update_slice_transpose),
-    Remap(_update_slice_pieces), "x with x[start::step] replaced by u",
+    "update_slice", _update_slice, _infer_update_slice, Linear(_update_slice_transpose), Update(add=False),
+    "x with x[start::step] replaced by u",
+    examples=(
+        Example((array_type(F64, 5, 4), array_type(F64, 2, 3)), (("start", (1, 0)), ("step", (2, 1)))),
+    ),
+)  # fmt: skip
+
+
+def _add_slice(x: Any, u: Any, start: Ints, step: Ints) -> Any:
+    found = np.array(x)
+    found[_spread(start, np.shape(u), step)] += u
+    return found
+
+
+def _add_slice_transpose(ct: Any, i: int, x: Any, u: Any, start: Dims, step: Ints) -> Any:
+    return ct if i == 0 else _update_slice_transpose(ct, i, x, u, start, step)
+
+
+add_slice = OpDef(
+    "add_slice", _add_slice, _infer_update_slice, Linear(_add_slice_transpose), Update(add=True),
+    "x with u added to x[start::step]",
     examples=(
         Example((array_type(F64, 5, 4), array_type(F64, 2, 3)), (("start", (1, 0)), ("step", (2, 1)))),
     ),
@@ -297,17 +316,17 @@ def _infer_concat(*types: ArrayType, axis: int) -> ArrayType:
     return first.with_shape((*first.shape[:axis], joined, *first.shape[axis + 1 :]))
 
 
-def _offsets(types: tuple[ArrayType, ...], axis: int) -> Ints:
+def _offsets(types: tuple[ArrayType, ...], axis: int) -> Dims:
     """Where each operand begins along the axis, and where the last one ends."""
-    found = [0]
+    found = [dims.ZERO]
     for t in types:
-        found.append(found[-1] + dims.known(t.shape[axis]))
+        found.append(dims.add(found[-1], t.shape[axis]))
     return tuple(found)
 
 
 def _concat_transpose(ct: Any, i: int, *xs: Any, axis: int) -> Any:
     at = _offsets(tuple(map(type_of, xs)), axis)
-    shape = tuple(map(dims.known, type_of(ct).shape))
+    shape = type_of(ct).shape
     start = tuple(at[i] if k == axis else 0 for k in range(len(shape)))
     stop = tuple(at[i + 1] if k == axis else n for k, n in enumerate(shape))
     return slice_(ct, start=start, stop=stop, step=(1,) * len(shape))
@@ -321,7 +340,7 @@ def _concat_pieces(
     return tuple(
         Piece(
             k,
-            tuple(Component(i, 1, -at[k] if i == axis else 0) for i in range(result.rank)),
+            tuple(Component(i, 1, dims.mul(-1, at[k]) if i == axis else 0) for i in range(result.rank)),
             (Range(axis, at[k], at[k + 1]),),
         )
         for k in range(len(operands))
@@ -337,4 +356,6 @@ concat = OpDef(
     ),
 )  # fmt: skip
 
-OPS: tuple[OpDef, ...] = (broadcast, reshape, transpose, flip, slice_, pad, update_slice, concat)
+OPS: tuple[OpDef, ...] = (
+    broadcast, reshape, transpose, flip, slice_, pad, update_slice, add_slice, concat,
+)  # fmt: skip

@@ -1,24 +1,30 @@
-"""Reverse mode: cotangents pulled back through the ops in reverse order.
-
-A cotangent that comes out of a `select` is *masked*: it is known to be 0 wherever the branch was not taken.
-The mask travels upstream with it, and every product with a local derivative is taken only where the mask
-holds, so that 0 · inf never makes a NaN. Where cotangents meet, the masks are joined by `or`; a contraction
-drops them.
-"""
+"""Reverse mode: cotangents pulled back through the ops in reverse order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Any, assert_never
 
-from symgrad.errors import InternalError
 from symgrad.ir.core import Block, Function, Op, Value
-from symgrad.ir.opdef import ByRegions, Jvp, Linear, Multilinear, Partials, Select, Undefined, Zero
+from symgrad.ir.opdef import (
+    ByRegions,
+    Gather,
+    Jvp,
+    Linear,
+    Multilinear,
+    Partials,
+    Remap,
+    Select,
+    Undefined,
+    Zero,
+)
+from symgrad.passes.autodiff.activity import varying
+from symgrad.passes.autodiff.bars import Bar, Bars, Mask, as_placed, contribute
+from symgrad.passes.autodiff.regions import pull_back_regions, undo_regions
 from symgrad.passes.autodiff.rules import (
     checked,
     named,
+    not_before_fusion,
     scaled,
     splat,
     through,
@@ -27,34 +33,9 @@ from symgrad.passes.autodiff.rules import (
     where,
     zeros,
 )
+from symgrad.passes.autodiff.sweep import Modes, Sweep
 from symgrad.trace.dispatch import NUMPY
 from symgrad.trace.tracer import Recorder, Tracer
-
-
-class Mask:
-    """Where a cotangent may differ from 0; its ops are emitted only when something asks."""
-
-    def __init__(self, make: Callable[[], Tracer]) -> None:
-        self.make = make  # makes it, as bool in the shape of the cotangent
-
-    @cached_property
-    def tracer(self) -> Tracer:
-        """The mask itself."""
-        return self.make()
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A cotangent, and its mask if it has one."""
-
-    ct: Tracer
-    mask: Mask | None = None
-
-    def plus(self, other: Bar) -> Bar:
-        """The sum; it may differ from 0 where either may."""
-        mine, theirs = self.mask, other.mask
-        either = None if mine is None or theirs is None else Mask(lambda: mine.tracer | theirs.tracer)
-        return Bar(self.ct + other.ct, either)
 
 
 def vjp(function: Function, wrt: tuple[int, ...] | None = None) -> Function:
@@ -62,70 +43,57 @@ def vjp(function: Function, wrt: tuple[int, ...] | None = None) -> Function:
     body = function.body
     real = [r for r in body.results if r.type.is_real]
     seeds = [Value(r.type, f"{r.hint or 'y'}_bar") for r in real]
-    recorder = _recorded(body)
-    bars: dict[Value, Bar] = {}
-    with recorder.located(None):
-        for r, seed in zip(real, seeds, strict=True):
-            # One value can be several results.
-            bar = Bar(Tracer(seed, recorder))
-            bars[r] = bars[r].plus(bar) if r in bars else bar
-    return Function(f"{function.name}_vjp", _with_bars(body, seeds, bars, wrt, recorder))
+    sweep = Sweep.of(body, Modes(reverse, undo_regions))
+    bars: Bars = {}
+    for r, seed in zip(real, seeds, strict=True):
+        # One value can be several results.
+        contribute(bars, r, Bar(Tracer(seed, sweep.recorder)))
+    return Function(f"{function.name}_vjp", _with_bars(body, seeds, bars, wrt, sweep))
 
 
 def gradient(function: Function, wrt: tuple[int, ...] | None = None) -> Function:
     """params -> (results, the gradient of the first result for each param of `wrt`)."""
     body = function.body
     loss = body.results[0]
-    recorder = _recorded(body)
-    with recorder.located(None):
-        bars = {loss: Bar(splat(1.0, loss.type, recorder))}
-    return Function(f"{function.name}_vjp", _with_bars(body, (), bars, wrt, recorder))
-
-
-def _recorded(body: Block) -> Recorder:
-    recorder = Recorder(NUMPY)
-    for op in body.ops:
-        recorder.append(op)
-    return recorder
+    sweep = Sweep.of(body, Modes(reverse, undo_regions))
+    bars = {loss: Bar(splat(1.0, loss.type, sweep.recorder))}
+    return Function(f"{function.name}_vjp", _with_bars(body, (), bars, wrt, sweep))
 
 
 def _with_bars(
-    body: Block,
-    seeds: Sequence[Value],
-    bars: dict[Value, Bar],
-    wrt: tuple[int, ...] | None,
-    recorder: Recorder,
+    body: Block, seeds: Sequence[Value], bars: Bars, wrt: tuple[int, ...] | None, sweep: Sweep
 ) -> Block:
     """(params, seeds) -> (results, x_bar for each param of `wrt`), given the cotangents of the results."""
     chosen = [body.params[i] for i in (range(len(body.params)) if wrt is None else wrt)]
-    pulled = reverse(body.ops, bars, chosen, recorder)
+    pulled = reverse(body.ops, bars, chosen, sweep)
+    recorder = sweep.recorder
     found = [pulled[p].ct.value if p in pulled else zeros(p.type, recorder).value for p in chosen]
     block = Block((*body.params, *seeds), tuple(recorder.ops), (*body.results, *found))
     return named(block, {v: f"{p.hint or 'x'}_bar" for p, v in zip(chosen, found, strict=True)})
 
 
-def reverse(
-    ops: Sequence[Op], seeds: dict[Value, Bar], wrt: Sequence[Value], recorder: Recorder
-) -> dict[Value, Bar]:
+def reverse(ops: Sequence[Op], seeds: Bars, wrt: Sequence[Value], sweep: Sweep) -> Bars:
     """The cotangent of every value between `wrt` and the seeds; the whole of reverse mode."""
-    active = set(wrt)
-    for op in ops:
-        if not isinstance(op.opdef.derivative, Zero) and not active.isdisjoint(op.operands):
-            active.update(r for r in op.results if r.type.is_real)
-    bars = dict(seeds)
+    active = varying(ops, (v for v in wrt if v.type.is_real))
+    recorder, bars = sweep.recorder, dict(seeds)
     for op in reversed(ops):
-        if op.results[0] not in active or op.results[0] not in bars:
+        if not any(r in active and r in bars for r in op.results):
             continue
-        wanted = [v in active for v in op.operands]
         with recorder.located(through(op.loc, "vjp")):
-            for v, bar in zip(op.operands, pull_back(op, bars[op.results[0]], wanted, recorder), strict=True):
+            if isinstance(op.opdef.derivative, ByRegions):
+                pull_back_regions(op, bars, active, sweep)
+                continue
+            wanted = [v in active for v in op.operands]
+            found = pull_back(op, bars[op.result], wanted, sweep)
+            for v, bar in zip(op.operands, found, strict=True):
                 if bar is not None:
-                    bars[v] = bar if v not in bars else bars[v].plus(bar)
+                    contribute(bars, v, bar)
     return bars
 
 
-def pull_back(op: Op, bar: Bar, wanted: list[bool], recorder: Recorder) -> list[Bar | None]:
-    """The cotangent of each wanted operand of an op, given that of its result."""
+def pull_back(op: Op, bar: Bar, wanted: list[bool], sweep: Sweep) -> list[Bar | None]:
+    """The cotangent of each wanted operand of an op without regions, given that of its result."""
+    recorder = sweep.recorder
     match op.opdef.derivative:
         case Partials(of=of):
             return [
@@ -135,24 +103,26 @@ def pull_back(op: Op, bar: Bar, wanted: list[bool], recorder: Recorder) -> list[
         case Select():
             return _pull_select(op, bar, wanted, recorder)
         case Linear(transpose=transpose):
-            return [_transposed(transpose, i, op, bar, recorder) if w else None for i, w in enumerate(wanted)]
+            found: list[Bar | None] = [None] * len(wanted)
+            # Backwards, so that the cotangent of an update is read before it is written over.
+            for i in reversed(range(len(wanted))):
+                found[i] = _transposed(transpose, i, op, bar, recorder) if wanted[i] else None
+            return found
         case Multilinear(transpose=transpose):
             xs = tracers(op.operands, recorder)
-            found = [transpose(bar.ct, i, *xs, **op.keywords()) if w else None for i, w in enumerate(wanted)]
+            cts = [transpose(bar.ct, i, *xs, **op.keywords()) if w else None for i, w in enumerate(wanted)]
             return [
                 None if ct is None else Bar(checked(ct, v.type, op))
-                for ct, v in zip(found, op.operands, strict=True)
+                for ct, v in zip(cts, op.operands, strict=True)
             ]
         case Jvp(fn=fn):
-            return _pull_jvp(fn, op, bar, wanted, recorder)
+            return _pull_jvp(fn, op, bar, wanted, sweep)
         case Zero():
             return [None] * len(wanted)
         case Undefined(reason=reason):
             raise undefined(op, reason)
         case ByRegions():
-            raise InternalError(
-                f"{op.opdef.name} cannot be differentiated: AD runs before fusion", loc=op.loc
-            )
+            raise not_before_fusion(op)
         case _:
             assert_never(op.opdef.derivative)
 
@@ -180,22 +150,30 @@ def _pull_select(op: Op, bar: Bar, wanted: list[bool], recorder: Recorder) -> li
 
 
 def _transposed(transpose: Any, i: int, op: Op, bar: Bar, recorder: Recorder) -> Bar:
-    xs = tracers(op.operands, recorder)
-    ct = checked(transpose(bar.ct, i, *xs, **op.keywords()), op.operands[i].type, op)
+    xs, known = tracers(op.operands, recorder), bar.ct
+    before = len(recorder.ops)
+    ct = checked(transpose(known, i, *xs, **op.keywords()), op.operands[i].type, op)
+    placed = None
+    if isinstance(op.opdef.lowering, Remap | Gather):
+        placed = as_placed(recorder.ops[before:], recorder)
+    if placed is not None:
+        del recorder.ops[before:]
+    found = ct if placed is None else placed
     outer = bar.mask
     if outer is None:
-        return Bar(ct)
+        return Bar(found)
 
     def moved() -> Tracer:
         """An operand element may differ from 0 if an element that it went into may."""
         one = outer.tracer.astype(op.result.type.dtype)
         return transpose(one, i, *xs, **op.keywords()) != 0
 
-    return Bar(ct, Mask(moved))
+    return Bar(found, Mask(moved))
 
 
-def _pull_jvp(fn: Any, op: Op, bar: Bar, wanted: list[bool], recorder: Recorder) -> list[Bar | None]:
+def _pull_jvp(fn: Any, op: Op, bar: Bar, wanted: list[bool], sweep: Sweep) -> list[Bar | None]:
     """The transpose of a tangent rule: what depends on tangents is reversed, the rest runs as it is."""
+    recorder = sweep.recorder
     scratch = Recorder(NUMPY)
     with scratch.located(recorder.loc):
         xs, y = tracers(op.operands, scratch), Tracer(op.result, scratch)
@@ -209,5 +187,5 @@ def _pull_jvp(fn: Any, op: Op, bar: Bar, wanted: list[bool], recorder: Recorder)
         else:
             linear.append(made)
             tangents.update(made.results)
-    found = reverse(linear, {y_dot.value: bar}, wrt, recorder)
+    found = reverse(linear, {y_dot.value: bar}, wrt, sweep)
     return [None if dot is None else found.get(dot.value) for dot in dots]

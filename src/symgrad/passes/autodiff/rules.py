@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import InternalError, Loc, NotDifferentiableError
-from symgrad.ir.core import Block, Op, Value
+from symgrad.ir.core import Attr, Block, Op, Value
 from symgrad.ir.opdef import Partial
 from symgrad.ir.ops import constant
 from symgrad.ir.types import ArrayType
@@ -65,6 +65,16 @@ def undefined(op: Op, reason: str) -> NotDifferentiableError:
         loc=op.loc,
         cure="put symgrad.stop_gradient around its operand if it is meant to be a constant",
     )
+
+
+def not_before_fusion(op: Op) -> InternalError:
+    """The error for a fusion group."""
+    return InternalError(f"{op.opdef.name} cannot be differentiated: AD runs before fusion", loc=op.loc)
+
+
+def zero(type: ArrayType) -> Attr:
+    """The number 0 of an element type, as the attribute of a constant."""
+    return False if type.dtype.kind == "b" else 0.0 if type.is_real else 0
 
 
 def where(mask: Tracer, x: Tracer, y: Tracer) -> Tracer:

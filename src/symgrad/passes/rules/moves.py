@@ -11,6 +11,7 @@ from symgrad.ir.dims import Shape
 from symgrad.ir.opdef import OpDef, Scalar
 from symgrad.ir.ops import OPS, constant
 from symgrad.ir.ops.shapes import broadcast, concat, flip, pad, reshape, slice_, transpose, update_slice
+from symgrad.ir.types import ArrayType
 from symgrad.passes.literals import Number, splat_of
 from symgrad.passes.rewrite import Context, Rule
 
@@ -22,6 +23,16 @@ def ints(op: Op, name: str) -> Ints:
     return cast(Ints, dict(op.attrs)[name])
 
 
+def places(op: Op, name: str) -> Shape:
+    """An attribute that is a tuple of places or widths."""
+    return cast(Shape, dict(op.attrs)[name])
+
+
+def empty(type: ArrayType) -> bool:
+    """Whether arrays of the type certainly have no elements."""
+    return any(map(dims.is_zero, type.shape))
+
+
 def without(shape: Shape, axes: Ints) -> Shape:
     """The shape without some of its axes."""
     return tuple(n for axis, n in enumerate(shape) if axis not in axes)
@@ -30,7 +41,7 @@ def without(shape: Shape, axes: Ints) -> Shape:
 # ---- constants, nothing, identities -----------------------------------------------------------------------
 def nothing(op: Op, context: Context) -> Value | None:
     """a value without elements = a constant"""
-    return context.number(0, op.result.type) if op.operands and dims.is_zero(op.result.type.size) else None
+    return context.number(0, op.result.type) if op.operands and empty(op.result.type) else None
 
 
 def moved_splat(op: Op, context: Context) -> Value | None:
@@ -50,7 +61,7 @@ def padded_zero(op: Op, context: Context) -> Value | None:
 
 def padded_nothing(op: Op, context: Context) -> Value | None:
     """pad(a value without elements) = 0"""
-    return context.number(0, op.result.type) if dims.is_zero(op.operands[0].type.size) else None
+    return context.number(0, op.result.type) if empty(op.operands[0].type) else None
 
 
 def same_shape(op: Op, context: Context) -> Value | None:
@@ -142,7 +153,10 @@ def reshape_broadcast(op: Op, context: Context) -> Value | None:
         return None
     new = ints(inner, "axes")
     found: list[int] = []
-    for before, after in axis_groups(inner.result.type.shape, op.result.type.shape):
+    groups = axis_groups(inner.result.type.shape, op.result.type.shape)
+    if groups is None:
+        return None
+    for before, after in groups:
         fresh = [axis in new for axis in before]
         if any(fresh) and not all(fresh):
             return None
@@ -154,8 +168,8 @@ def reshape_broadcast(op: Op, context: Context) -> Value | None:
     )
 
 
-def axis_groups(before: Shape, after: Shape) -> list[tuple[list[int], list[int]]]:
-    """The finest runs of axes of two shapes, in step, that hold the same elements each."""
+def axis_groups(before: Shape, after: Shape) -> list[tuple[list[int], list[int]]] | None:
+    """The finest runs of axes of two shapes, in step, that hold the same elements each; None if unknown."""
     groups: list[tuple[list[int], list[int]]] = []
     i = j = 0
     while i < len(before) or j < len(after):
@@ -172,6 +186,8 @@ def axis_groups(before: Shape, after: Shape) -> list[tuple[list[int], list[int]]
             groups.append((left, right))
             continue
         while not dims.equal(m, n):
+            if not (dims.is_known(m) and dims.is_known(n)):
+                return None
             if i < len(before) and (j == len(after) or dims.known(m) < dims.known(n)):
                 left.append(i)
                 m, i = dims.mul(m, before[i]), i + 1

@@ -6,15 +6,15 @@ import numpy as np
 
 from symgrad.ir import dims
 from symgrad.ir.core import Op, Value
-from symgrad.ir.dims import Dim
+from symgrad.ir.dims import Dim, Shape
 from symgrad.ir.opdef import OpDef, Reduce, Reduction
-from symgrad.ir.ops import OPS
-from symgrad.ir.ops.elementwise import mul
+from symgrad.ir.ops import OPS, dim
+from symgrad.ir.ops.elementwise import convert, mul
 from symgrad.ir.ops.shapes import broadcast, reshape, transpose
 from symgrad.ir.types import DType
 from symgrad.passes.literals import Number
 from symgrad.passes.rewrite import Context, Rule
-from symgrad.passes.rules.moves import axis_groups, ints, nothing, without
+from symgrad.passes.rules.moves import Ints, axis_groups, empty, ints, nothing, without
 
 _NEUTRAL = {Reduction.SUM: 0, Reduction.PROD: 1, Reduction.ANY: False, Reduction.ALL: True}
 
@@ -29,7 +29,7 @@ def over_nothing(op: Op, context: Context) -> Value | None:
 
 def of_nothing(op: Op, context: Context) -> Value | None:
     """the sum of nothing = 0, the product = 1, any = False, all = True"""
-    if not isinstance(op.opdef.lowering, Reduce) or not dims.is_zero(op.operands[0].type.size):
+    if not isinstance(op.opdef.lowering, Reduce) or not empty(op.operands[0].type):
         return None
     return context.number(_NEUTRAL[op.opdef.lowering.kind], op.result.type)
 
@@ -73,10 +73,13 @@ def reduce_transpose(op: Op, context: Context) -> Value | None:
 def reduce_reshape(op: Op, context: Context) -> Value | None:
     """reduce(reshape(x)) = reshape(reduce(x)), where the axes hold the elements of whole axes of x"""
     inner = context.maker(op.operands[0], reshape)
-    if inner is None or dims.is_zero(op.operands[0].type.size):
+    if inner is None or empty(op.operands[0].type):
         return None
     x, axes, gone = inner.operands[0], ints(op, "axes"), list[int]()
-    for before, after in axis_groups(x.type.shape, inner.result.type.shape):
+    groups = axis_groups(x.type.shape, inner.result.type.shape)
+    if groups is None:
+        return None
+    for before, after in groups:
         reduced = [axis in axes for axis in after]
         if any(reduced) and not all(reduced):
             return None
@@ -93,10 +96,10 @@ def reduce_broadcast(op: Op, context: Context) -> Value | None:
     new, axes = ints(inner, "axes"), ints(op, "axes")
     gone = tuple(axis for axis in axes if axis in new)
     shape, kind = inner.result.type.shape, op.opdef.lowering.kind
-    copies = dims.product(shape[axis] for axis in gone)
-    if not gone or dims.is_zero(copies) or not (kind in _IDEMPOTENT or kind is Reduction.SUM):
+    copies = _count(shape, gone, context)
+    if not gone or copies is None or not (kind in _IDEMPOTENT or kind is Reduction.SUM):
         return None
-    if kind is Reduction.SUM and not _holds(copies, op.result.type.dtype):
+    if kind is Reduction.SUM and not _holds(dims.largest(copies, context.ranges), op.result.type.dtype):
         return None
     rest = [axis for axis in range(len(shape)) if axis not in gone]
     less = context.emit(
@@ -106,9 +109,7 @@ def reduce_broadcast(op: Op, context: Context) -> Value | None:
         axes=tuple(rest.index(axis) for axis in new if axis not in gone),
     )
     found = context.emit(op.opdef, less, axes=tuple(rest.index(axis) for axis in axes if axis not in gone))
-    if kind is not Reduction.SUM:
-        return found
-    return context.emit(mul, found, context.number(dims.known(copies), op.result.type))
+    return found if kind is not Reduction.SUM else context.emit(mul, found, _everywhere(copies, op, context))
 
 
 def reduce_splat(op: Op, context: Context) -> Value | None:
@@ -117,26 +118,49 @@ def reduce_splat(op: Op, context: Context) -> Value | None:
     number = context.splat(x)
     if number is None or not isinstance(op.opdef.lowering, Reduce):
         return None
-    copies = dims.product(x.type.shape[axis] for axis in ints(op, "axes"))
-    if op.opdef.lowering.kind in _IDEMPOTENT and not dims.is_zero(copies):
+    copies = _count(x.type.shape, ints(op, "axes"), context)
+    if copies is None:
+        return None
+    if op.opdef.lowering.kind in _IDEMPOTENT:
         return context.number(number, op.result.type)
     if op.opdef.lowering.kind is not Reduction.SUM:
         return None
-    return context.number(_times(number, dims.known(copies), op.result.type.dtype), op.result.type)
+    if isinstance(copies, int):
+        return context.number(_times(number, copies, op.result.type.dtype), op.result.type)
+    if not _holds(dims.largest(copies, context.ranges), op.result.type.dtype):
+        return None
+    return context.emit(mul, context.number(number, op.result.type), _everywhere(copies, op, context))
 
 
-def _holds(number: Dim, dtype: DType) -> bool:
-    """Whether the element type has this whole number."""
+def _count(shape: Shape, axes: Ints, context: Context) -> Dim | None:
+    """How many places there are along some axes; None unless that is one size, and certainly not 0."""
+    sizes = [shape[axis] for axis in axes]
+    if sum(not dims.is_known(n) for n in sizes) > 1:
+        return None
+    found = dims.product(sizes)
+    return found if context.never_above(1, found) else None
+
+
+def _everywhere(number: Dim, op: Op, context: Context) -> Value:
+    """A size as a number in every element of the op's result."""
+    type_ = op.result.type
+    if isinstance(number, int):
+        return context.number(number, type_)
+    found = context.emit(dim, value=number)
+    if found.type.dtype != type_.dtype:
+        found = context.emit(convert, found, type=type_.with_shape(()))
+    return context.emit(broadcast, found, type=type_, axes=tuple(range(type_.rank))) if type_.rank else found
+
+
+def _holds(number: int, dtype: DType) -> bool:
+    """Whether the element type has this whole number, and those below it."""
     if dtype.kind == "f":
-        largest = 2 ** (int(np.finfo(dtype).nmant) + 1)
-        return dims.known(number) <= largest
-    return dims.known(number) <= int(np.iinfo(dtype).max)
+        return number <= 2 ** (int(np.finfo(dtype).nmant) + 1)
+    return number <= int(np.iinfo(dtype).max)
 
 
 def _times(number: Number, copies: int, dtype: DType) -> Number:
     """number · copies: rounded, or wrapped around, as the element type does."""
-    if copies == 0:
-        return 0
     if dtype.kind != "f":
         bits = 8 * dtype.itemsize
         wrapped = int(number) * copies % (1 << bits)

@@ -1,0 +1,89 @@
+"""Open regions: parts of a trace that become the regions of an op.
+
+While a region is open its ops may use every value outside. When it is closed, what it uses from outside becomes
+params: closure conversion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from symgrad.ir.core import Block, Op, Value
+from symgrad.ir.dims import Dim
+from symgrad.trace.tracer import Recorder
+
+Values = tuple[Value, ...]
+
+
+@dataclass(eq=False, slots=True)
+class OpenRegion:
+    """The ops of a region that is traced, or was, and is not closed yet."""
+
+    ops: list[Op] = field(default_factory=lambda: list[Op]())
+    params: Values = ()  # its own, before what it uses from outside
+    results: Values = ()
+
+
+@contextmanager
+def opened(
+    recorder: Recorder,
+    index: tuple[str, tuple[Dim, Dim]] | None = None,
+    region: OpenRegion | None = None,
+) -> Generator[OpenRegion]:
+    """Ops are recorded in a region, a new one if none is given, in which an index name may have a range."""
+    region = OpenRegion() if region is None else region
+    recorder.outer.append(recorder.ops)
+    recorder.ops = region.ops
+    if index is not None:
+        recorder.ranges[index[0]] = index[1]
+    try:
+        yield region
+    finally:
+        recorder.ops = recorder.outer.pop()
+        if index is not None:
+            del recorder.ranges[index[0]]
+
+
+def closed(*regions: OpenRegion) -> tuple[Values, tuple[Block, ...]]:
+    """What the regions use from outside, in order of use, and their blocks, which take that after their params."""
+    captured = tuple(dict.fromkeys(v for region in regions for v in _free(region)))
+    return captured, tuple(_block(region, captured) for region in regions)
+
+
+def _free(region: OpenRegion) -> Sequence[Value]:
+    defined = set(region.params)
+    found: list[Value] = []
+    for op in region.ops:
+        found += (v for v in op.operands if v not in defined)
+        defined.update(op.results)
+    return [*found, *(v for v in region.results if v not in defined)]
+
+
+def _block(region: OpenRegion, captured: Values) -> Block:
+    inner = {v: Value(v.type, v.hint) for v in captured}
+    ops = [
+        replace(op, operands=tuple(inner.get(v, v) for v in op.operands))
+        if not inner.keys().isdisjoint(op.operands)
+        else op
+        for op in region.ops
+    ]
+    results = tuple(inner.get(v, v) for v in region.results)
+    return Block((*region.params, *inner.values()), tuple(ops), results)
+
+
+def fresh_count(recorder: Recorder) -> str:
+    """A name for the trip count of a `while`, which is in scope from there to the end of its block."""
+    recorder.counts += 1
+    return "trips" if recorder.counts == 1 else f"trips_{recorder.counts}"
+
+
+def fresh_index(recorder: Recorder, hint: str) -> str:
+    """A name for the index of a loop that no loop around it has."""
+    base = hint if hint.isidentifier() and hint not in ("inf", "nan", "True", "False") else "i"
+    name, number = base, 0
+    while name in recorder.ranges:
+        number += 1
+        name = f"{base}_{number}"
+    return name

@@ -1,0 +1,284 @@
+"""The Python state that a piece of traced code can reach: recorded, compared and put back.
+
+Code that is staged runs once for all iterations, or both ways at a branch, so what it does to variables,
+containers, objects and arrays must be found, whoever holds them. The walk begins at the cells of the code's
+functions and follows what they hold. A place is a slot; what the code made of it is read from the slot.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import CellType, FunctionType, MethodType
+from typing import Any, cast
+
+from symgrad.trace.impure import Refusal
+from symgrad.trace.iteration import Steps
+from symgrad.trace.origin import is_user_class
+from symgrad.trace.storage import State as Contents
+from symgrad.trace.storage import Storage
+from symgrad.trace.tracer import Tracer
+
+MISSING = object()  # what a variable holds that is not bound
+
+
+def is_absent(value: Any) -> bool:
+    """Whether a variable is not bound, or may not be."""
+    return value is MISSING or type(value) is Refusal
+
+
+def unchanged(now: Any, first: Any) -> bool:
+    """Whether a slot holds what it held: the same object, or the same number."""
+    if now is first:
+        return True
+    number = type(now) is type(first) and type(now) in (int, float, bool)
+    return number and (now == first or (now != now and first != first))
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place that holds a value: a variable, an item, an attribute, or the contents of an array."""
+
+    text: str  # as the user writes it
+    holder: object  # its identity, with `key`
+    key: object
+    get: Callable[[], Any]  # MISSING if it holds nothing
+    set: Callable[[Any], None]
+
+    @property
+    def identity(self) -> tuple[int, object]:
+        """What makes two slots the same place."""
+        return id(self.holder), self.key
+
+    @property
+    def name(self) -> str | None:
+        """The name of a variable; None for other places."""
+        return self.text if isinstance(self.holder, CellType) else None
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is the contents of an array."""
+        return isinstance(self.holder, Storage)
+
+
+class Unstageable(Exception):  # noqa: N818 - a signal to the staging, which has another way
+    """The code did something that cannot be staged, for this reason."""
+
+
+# ---- slots ------------------------------------------------------------------------------------------------
+def cell_slot(cell: CellType, name: str) -> Slot:
+    """A variable."""
+
+    def get() -> Any:
+        try:
+            return cell.cell_contents
+        except ValueError:
+            return MISSING
+
+    def put(value: Any) -> None:
+        if value is not MISSING:
+            cell.cell_contents = value
+        elif get() is not MISSING:
+            del cell.cell_contents
+
+    return Slot(name, cell, None, get, put)
+
+
+def _item_slot(holder: Any, key: Any, text: str) -> Slot:
+    items = cast(
+        "type[Any]", list if isinstance(holder, list) else dict if isinstance(holder, dict) else deque
+    )
+
+    def put(value: Any) -> None:
+        items.__setitem__(holder, key, value)
+
+    return Slot(text, holder, key, lambda: items.__getitem__(holder, key), put)
+
+
+def array_slot(storage: Storage, text: str) -> Slot:
+    """The contents of an array: a value of the program, or known elements."""
+
+    def get() -> Any:
+        return storage.value if storage.held is None else storage.held
+
+    def put(value: Any) -> None:
+        storage.value = value
+
+    return Slot(text, storage, None, get, put)
+
+
+# ---- the walk ---------------------------------------------------------------------------------------------
+@dataclass(slots=True)
+class _Held:
+    """A container with what was in it."""
+
+    holder: Any
+    text: str
+    items: dict[Any, Any]  # by key or position
+    attributes: bool  # whether it is the namespace of an object
+
+
+class State:
+    """All that some functions can reach, as it is now."""
+
+    def __init__(self, functions: Sequence[Any]) -> None:
+        self.cells: dict[int, tuple[Slot, Any]] = {}
+        self.arrays: dict[int, tuple[Slot, Storage, Contents]] = {}
+        self.iterators: list[str] = []  # names of iterators, whose position nobody can put back
+        self._held: list[_Held] = []
+        self._sets: list[tuple[set[Any], str, frozenset[Any]]] = []
+        self._seen: dict[int, Any] = {}  # kept alive, so that ids stay those of these objects
+        self._pending: list[tuple[Any, str]] = []
+        for function in functions:
+            self._visit(function, "")
+        while self._pending:
+            self._visit(*self._pending.pop())
+
+    def _later(self, value: Any, text: str) -> None:
+        if not isinstance(value, int | float | str | bytes | complex | type | None):
+            self._pending.append((value, text))
+
+    def _visit(self, value: Any, text: str) -> None:
+        if id(value) in self._seen or type(value) is Refusal:
+            return
+        self._seen[id(value)] = value
+        match value:
+            case Tracer():
+                if value.ndim or value.array:
+                    found = value.storage
+                    entry = (array_slot(found, f"{text}[...]"), found, found.state())
+                    self.arrays.setdefault(id(found), entry)
+            case FunctionType():
+                self._closure(value)
+            case Steps():
+                self._later(value.at, text)
+            case MethodType():
+                self._later(value.__func__, text)
+                self._later(value.__self__, text)
+            case tuple():
+                for k, item in enumerate(cast("tuple[Any, ...]", value)):
+                    self._later(item, f"{text}[{k}]")
+            case list() | deque():
+                self._container(value, text, dict(enumerate(cast("list[Any]", value))))
+            case dict():
+                self._container(value, text, dict(cast("dict[Any, Any]", value)))
+            case set():
+                self._sets.append((value, text, frozenset(cast("set[Any]", value))))
+            case _ if hasattr(type(value), "__next__"):
+                self.iterators.append(text)
+            case _:
+                self._object(value, text)
+
+    def _closure(self, function: FunctionType) -> None:
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            if id(cell) in self.cells:
+                continue
+            slot = cell_slot(cell, name)
+            self.cells[id(cell)] = (slot, slot.get())
+            self._later(slot.get(), name)
+
+    def _container(self, holder: Any, text: str, items: dict[Any, Any]) -> None:
+        self._held.append(_Held(holder, text, items, attributes=False))
+        for key, item in items.items():
+            self._later(item, f"{text}[{key!r}]")
+
+    def _object(self, value: Any, text: str) -> None:
+        if not (is_user_class(type(value)) or type(value).__name__ in ("SimpleNamespace", "Namespace")):
+            return
+        space = getattr(value, "__dict__", None)
+        if not isinstance(space, dict):
+            return
+        self._seen[id(space)] = space
+        attributes = cast("dict[str, Any]", space)
+        self._held.append(_Held(attributes, text, dict(attributes), attributes=True))
+        for name, item in attributes.items():
+            self._later(item, f"{text}.{name}")
+
+    def slots(self) -> Iterator[Slot]:
+        """Every place that may hold an operand: variables, arrays, then items and attributes."""
+        yield from (slot for slot, _ in self.cells.values())
+        yield from (slot for slot, _, _ in self.arrays.values())
+        for held in self._held:
+            yield from (_slot_in(held, key) for key in held.items)
+
+    # ---- looking again ----
+    def changes(self) -> Iterator[Slot]:
+        """The slots that hold something else now; raises Unstageable where a container has other keys."""
+        for slot, first in self.cells.values():
+            if not unchanged(slot.get(), first):
+                yield slot
+        for slot, storage, first in self.arrays.values():
+            if storage.version != first.version:
+                yield slot
+        for held in self._held:
+            yield from _changed(held)
+        for found, text, first in self._sets:
+            if found != first:
+                raise Unstageable(f"it changes the set `{text}`")
+
+    def first(self, slot: Slot) -> Any:
+        """What a slot that is no array held when the state was recorded; MISSING for one that is new."""
+        for known, value in self.cells.values():
+            if known.identity == slot.identity:
+                return value
+        for held in self._held:
+            if held.holder is slot.holder:
+                return held.items.get(slot.key, MISSING)
+        return MISSING
+
+    def put_back(self, slot: Slot) -> None:
+        """Make an array what it was."""
+        for known, storage, contents in self.arrays.values():
+            if known.identity == slot.identity:
+                storage.restore(contents)
+
+    def restore(self) -> None:
+        """Put everything back."""
+        for slot, first in self.cells.values():
+            if slot.get() is not first:
+                slot.set(first)
+        for _, storage, contents in self.arrays.values():
+            storage.restore(contents)
+        for held in self._held:
+            _put_back(held)
+        for found, _, first in self._sets:
+            if found != first:
+                found.clear()
+                found.update(first)
+
+
+def _items(holder: Any) -> dict[Any, Any]:
+    return dict(holder) if isinstance(holder, dict) else dict(enumerate(holder))
+
+
+def _changed(held: _Held) -> Iterator[Slot]:
+    now = _items(held.holder)
+    if now.keys() != held.items.keys():
+        verb = (
+            "appends to, or takes from,"
+            if not isinstance(held.holder, dict)
+            else "adds keys to, or takes from,"
+        )
+        verb = "adds or deletes attributes of" if held.attributes else verb
+        raise Unstageable(f"it {verb} `{held.text}`")
+    for key, first in held.items.items():
+        if not unchanged(now[key], first):
+            yield _slot_in(held, key)
+
+
+def _slot_in(held: _Held, key: Any) -> Slot:
+    text = f"{held.text}.{key}" if held.attributes else f"{held.text}[{key!r}]"
+    return _item_slot(held.holder, key, text)
+
+
+def _put_back(held: _Held) -> None:
+    now = _items(held.holder)
+    if now.keys() == held.items.keys() and all(now[k] is v for k, v in held.items.items()):
+        return
+    if isinstance(held.holder, dict):
+        dict.clear(cast(Any, held.holder))
+        dict.update(cast(Any, held.holder), held.items)
+    else:
+        held.holder.clear()
+        held.holder.extend(held.items.values())
