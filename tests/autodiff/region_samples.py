@@ -24,7 +24,7 @@ class Sample:
 
     name: str
     text: str
-    arguments: Callable[[np.random.Generator], list[Array]]
+    arguments: Callable[[np.random.Generator], list[Any]]
 
     @property
     def function(self) -> Function:

@@ -277,6 +277,16 @@ def test_repeated_updates_accumulate() -> None:
     checked(made, real(5), real(4), np.array([1, -1, 1, 1]))
 
 
+def test_the_last_of_repeated_writes_counts() -> None:
+    """Where the updates change their source from one to the next, too."""
+    t = array_type("f64", 5)
+    k = Kernel(t, array_type("f64", 4), array_type("i64", 7))
+    x, u, i = k.params
+    spread = k(OPS["pad"], u, low=(0,), high=(0,), interior=(1,))
+    made = k.function(k(OPS["scatter"], k(OPS["neg"], x), spread, i, axes=(0,)))
+    checked(made, real(5), real(4), np.array([1, -4, 1, 1, 0, 0, 3]))
+
+
 def test_nothing_can_be_gathered_from_nothing() -> None:
     function = alone(OPS["gather"], Example((array_type("f64", 0), array_type("i64", 2)), (("axes", (0,)),)))
     with pytest.raises(IndexError, match="size 0"):

@@ -15,6 +15,7 @@ from symgrad.codegen.loops import Combine, For, Kernel, Store
 from symgrad.codegen.loops_text import format_module
 from symgrad.codegen.lower_kernel import loads, walk_statements
 from symgrad.codegen.target import TARGETS
+from symgrad.ir import dims
 from symgrad.ir.core import Function
 from symgrad.ir.parser import parse_function
 from symgrad.ir.types import ArrayType

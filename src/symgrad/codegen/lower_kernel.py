@@ -151,7 +151,9 @@ def _plan(
 ) -> Plan:
     """How the loops run, by what an emission on trial meets."""
     space = around.placed(roots[0].space)
-    if all(map(dims.is_one, space)):
+    # Of writes to one place the last one counts: a loop that is cut by remainders would change their order.
+    ordered = any(isinstance(root.target, Scattered) and root.target.combined is None for root in roots)
+    if ordered or all(map(dims.is_one, space)):
         return plain(space)
     trial = Emission(around.apart())
     nest = Nest(trial, Point(trial, made, sources, Notes()), roots)

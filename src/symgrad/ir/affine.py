@@ -38,8 +38,8 @@ class Interval:
 class Affine:
     """const + Σ factor · name, with the names sorted and no factor 0.
 
-    It takes part in arithmetic and in tests for equality as the number that it is for given indices: one without
-    names equals its constant, and there is no order.
+    It takes part in arithmetic and in tests for equality as the number that it is for given indices: one
+    without names equals its constant, and there is no order.
     """
 
     const: int = 0
@@ -81,7 +81,7 @@ class Affine:
     def __rmul__(self, scale: int) -> Affine:
         return self * scale
 
-    def __mul__(self, scale: int) -> Affine:
+    def __mul__(self, scale: object) -> Affine:
         if not isinstance(scale, int):
             return NotImplemented
         return Affine(self.const * scale, tuple((n, f * scale) for n, f in self.terms) if scale else ())

@@ -190,7 +190,7 @@ class Gather:
 
 @dataclass(frozen=True)
 class Scatter:
-    """x with updates put, or added, at the indexed places: the last of those put counts, those added add up."""
+    """x with updates put at the indexed places, of which the last counts, or added, which add up."""
 
     add: bool
 

@@ -23,8 +23,8 @@ from symgrad.trace.tracer import Tracer
 from symgrad.trace.transform import result_types
 
 if TYPE_CHECKING:
-    from symgrad.codegen.steps import Module
     from symgrad.codegen.module_source import ModuleSource
+    from symgrad.codegen.steps import Module
     from symgrad.runtime.compiler import Compilation
 
 INTERPRETER = "interpreter"

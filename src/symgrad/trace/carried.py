@@ -21,7 +21,7 @@ _WIDTH: dict[Weak, int] = {bool: 0, int: 1, float: 2}
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a leaf is: the type of its value, and whether Python and NumPy take it for a number or an array."""
+    """What a leaf is: the type of its value; a Python number, a NumPy scalar or an array."""
 
     type: ArrayType
     weak: Weak | None  # the Python type, if it is a Python number
@@ -54,8 +54,10 @@ def kind_of(x: object) -> Kind | None:
         return Kind(array_type(np.dtype(weak)), weak, array=False) if fits else None
     if not isinstance(x, np.ndarray | np.generic):
         return None
-    dtype = x.dtype.newbyteorder("=")
-    return Kind(array_type(dtype, *x.shape), None, isinstance(x, np.ndarray)) if supported(dtype) else None
+    array = cast("np.ndarray[Any, Any]", x)
+    dtype = array.dtype.newbyteorder("=")
+    known = supported(dtype)
+    return Kind(array_type(dtype, *array.shape), None, isinstance(x, np.ndarray)) if known else None
 
 
 def read(slot: Slot) -> tuple[Form, list[Any]] | None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from symgrad.errors import ShapeError
+from symgrad.ir.dims import Dim
 from symgrad.ir.ops import einsum as einsum_op
 from symgrad.ir.ops import join_spec
 from symgrad.ir.ops.reductions import sum_
@@ -61,9 +62,9 @@ def contract(
     return _ordered(_bare(_thin(operands, sizes), result), result, sizes)
 
 
-def _sizes(what: str, xs: Sequence[Any], terms: Sequence[str], result: str, exact: str) -> dict[str, int]:
+def _sizes(what: str, xs: Sequence[Any], terms: Sequence[str], result: str, exact: str) -> dict[str, Dim]:
     """The size of each named axis, where 1 gives way."""
-    sizes: dict[str, int] = {}
+    sizes: dict[str, Dim] = {}
     for x, term in zip(xs, terms, strict=True):
         for name, n in zip(term, shape_of(x), strict=True):
             known = sizes.get(name, n)
@@ -79,7 +80,7 @@ def _sizes(what: str, xs: Sequence[Any], terms: Sequence[str], result: str, exac
     return sizes
 
 
-def _thin(operands: Terms, sizes: dict[str, int]) -> Terms:
+def _thin(operands: Terms, sizes: dict[str, Dim]) -> Terms:
     """The operands without the axes of size 1 that are larger in another one."""
     found: Terms = []
     for x, term in operands:
@@ -101,7 +102,7 @@ def _bare(operands: Terms, result: str) -> Terms:
     return found
 
 
-def _ordered(operands: Terms, result: str, sizes: dict[str, int]) -> Tracer:
+def _ordered(operands: Terms, result: str, sizes: dict[str, Dim]) -> Tracer:
     """The contraction, two operands at a time in the order that costs least."""
     if len(operands) <= 2:
         return _product(operands, result)
@@ -133,7 +134,7 @@ def _product(operands: Terms, result: str) -> Tracer:
     return _several(operands, result)
 
 
-def _laid_out(x: Tracer, term: str, result: str, sizes: dict[str, int]) -> Tracer:
+def _laid_out(x: Tracer, term: str, result: str, sizes: dict[str, Dim]) -> Tracer:
     """x with its axes in the order of the result, and repeated along those that it lacks."""
     order = tuple(term.index(name) for name in result if name in term)
     x = transpose(x, perm=order) if order != tuple(range(len(order))) else x

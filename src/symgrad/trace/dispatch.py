@@ -11,7 +11,7 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 
-from symgrad.errors import DTypeError, SymgradError, UnsupportedError
+from symgrad.errors import DTypeError, InternalError, SymgradError, UnsupportedError
 from symgrad.trace import (
     contractions,
     einsum_parser,
@@ -159,6 +159,10 @@ class NumPy:
             if all(isinstance(kind_of(x), type) for x in xs) and ufunc is not np.matmul:
                 return ufuncs.weak_operator(ufunc, xs, like)
             return as_numpy_has_it(ufunc, like, ufuncs.call(ufunc, xs, like))
+
+    def store(self, x: Tracer, index: object, value: object) -> None:
+        """Raise: the rules of ops, which this is for, do not write."""
+        raise InternalError("a rule writes into an array")
 
     def in_place(self, x: Tracer, sign: str, ufunc: np.ufunc, other: Any) -> Any:
         """What x is bound to after `x += other` and its kin: a new value, as nothing else has this number."""

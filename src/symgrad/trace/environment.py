@@ -63,20 +63,11 @@ from symgrad.trace.functions import (
     shadow_partial,
     shadow_wrapping,
 )
-from symgrad.trace.impure import (
-    Refusal,
-    impure_value,
-    process_environment,
-    pure_constructor,
-)
+from symgrad.trace.impure import Refusal, impure_value, process_environment, pure_constructor
 from symgrad.trace.kinds import stand_in
 from symgrad.trace.listed import listing
 from symgrad.trace.modules import VIEWED, ModuleView, library_view, user_view
-from symgrad.trace.origin import (
-    is_harmless,
-    is_user_class,
-    is_user_module,
-)
+from symgrad.trace.origin import is_harmless, is_user_class, is_user_module
 from symgrad.trace.plain import plain_copy
 from symgrad.trace.refusals import FORMULA
 from symgrad.trace.staging import StagedStatements

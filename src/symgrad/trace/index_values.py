@@ -45,7 +45,7 @@ _RULES: dict[OpDef, _Rule] = {
 def place_of(
     opdef: OpDef, operands: Sequence[Value], attrs: Mapping[str, Attr], places: Mapping[Value, Dim]
 ) -> Dim | None:
-    """The i64 result of an op as an expression of indices, given those of its operands; None if it is none."""
+    """The i64 result of an op as an expression of indices, given its operands as such; None if it is none."""
     rule = _RULES.get(opdef)
     if rule is None or any(v not in places for v in operands):
         return None

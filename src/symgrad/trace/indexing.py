@@ -14,7 +14,7 @@ import numpy as np
 from symgrad.errors import IndexRangeError, UnsupportedError
 from symgrad.ir import dims
 from symgrad.ir.affine import Affine
-from symgrad.ir.dims import Dim
+from symgrad.ir.dims import Dim, Shape
 from symgrad.ir.ops.indexing import gather
 from symgrad.ir.ops.shapes import flip, reshape, slice_, transpose
 from symgrad.ir.types import BOOL, I64
@@ -24,7 +24,7 @@ from symgrad.trace.measures import span
 from symgrad.trace.places import caller
 from symgrad.trace.tracer import Tracer
 
-# One axis of x, or a new one (None); an integer array is concrete or traced. An integer counts from the front.
+# One axis of x, or a new one (None). An integer counts from the front; an integer array may be traced.
 Part: TypeAlias = "slice | int | Affine | np.ndarray[Any, Any] | Tracer | None"
 
 
@@ -139,17 +139,16 @@ def _positions(x: Tracer, axis: int, mask: np.ndarray[Any, Any]) -> list[Part]:
 
 def _in_range(x: Tracer, axis: int, part: Any) -> Part:
     """The entry with integers counted from the front; raises where one lies beyond the axis."""
-    if isinstance(part, slice):
-        return part
-    n = x.type.shape[axis] if part is not None else 0
-    place = None if part is None or isinstance(part, np.ndarray) else place_of(part)
+    if part is None or isinstance(part, slice):
+        return cast(Part, part)
+    n = x.type.shape[axis]
+    place = None if isinstance(part, np.ndarray) else place_of(part)
     if place is not None and not (isinstance(place, int) and isinstance(n, int)):
-        return _placed(x, place, n, part)
-    part = place if isinstance(place, int) and not isinstance(part, Tracer) else part
-    if not isinstance(part, int | np.ndarray):
+        return cast(Part, _placed(x, place, n, part))
+    if isinstance(part, Tracer):
         return part
     n = dims.known(n)
-    outside = np.extract((np.asarray(part) < -n) | (np.asarray(part) >= n), part)
+    outside: np.ndarray[Any, Any] = np.extract((np.asarray(part) < -n) | (np.asarray(part) >= n), part)
     if outside.size:
         raise IndexRangeError(
             f"index {outside[0]} is out of bounds for axis {axis} with size {n}",
@@ -160,7 +159,7 @@ def _in_range(x: Tracer, axis: int, part: Any) -> Part:
 
 
 def _placed(x: Tracer, place: Dim, n: Dim, part: Any) -> Any:
-    """An integer that follows the indices of loops, counted from the front; as it is if it may lie outside."""
+    """An integer that follows the indices of loops, from the front; as it is if it may lie outside."""
     holds = x.recorder.holds
     if holds(0, place) and holds(dims.add(place, 1), n):
         return place
@@ -278,7 +277,7 @@ def _advanced(x: Tracer, parts: list[Part]) -> Tracer:
     return _with_new_axes(found, parts, at, shape)
 
 
-def _laid_out(places: Any, shape: tuple[int, ...], like: Tracer) -> Tracer:
+def _laid_out(places: Any, shape: Shape, like: Tracer) -> Tracer:
     """Index values of the joint shape; 0, 1, 2, ... along an axis needs no array."""
     if not isinstance(places, Tracer):
         long = [i for i, n in enumerate(places.shape) if n != 1]
@@ -293,7 +292,7 @@ def _place(parts: list[Part]) -> int:
     return places[0] if places[-1] - places[0] == len(places) - 1 else 0
 
 
-def _with_new_axes(found: Tracer, parts: list[Part], at: int, shape: tuple[int, ...]) -> Tracer:
+def _with_new_axes(found: Tracer, parts: list[Part], at: int, shape: Shape) -> Tracer:
     """The array with an axis of size 1 for each None of the index."""
     sizes = iter(n for i, n in enumerate(found.type.shape) if not _index_axis(i, parts, at, len(shape)))
     wanted: list[Dim] = []

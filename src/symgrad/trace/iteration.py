@@ -53,7 +53,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Counting:
-    """start, start + step, ... before stop, which are data: how many there are is known when the program runs."""
+    """start, start + step, ... before stop, which are data: the program finds out how many there are."""
 
     start: Any
     stop: Any
@@ -136,9 +136,9 @@ def traced_zip(*parts: Any, strict: bool = False) -> Any:
     if not parts or len(known) < len(parts):
         return zip(*parts, strict=strict)
     counts = [s.count for s in known]
-    if any(count != counts[0] for count in counts):
-        if strict or not all(isinstance(count, int) for count in counts):
-            return zip(*parts, strict=strict)
+    differ = any(count != counts[0] for count in counts)
+    if differ and (strict or not all(isinstance(count, int) for count in counts)):
+        return zip(*parts, strict=strict)
     least = counts[0] if len(set(counts)) == 1 else min(dims.known(count) for count in counts)
     return Steps(0, least, False, lambda n: tuple(s.nth(n) for s in known))
 

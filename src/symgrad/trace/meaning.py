@@ -1,4 +1,4 @@
-"""`Dispatch` and `Changing`: what a tracer asks when NumPy or Python does something to it."""
+"""`Dispatch`: what a tracer asks when NumPy or Python does something to it."""
 
 from __future__ import annotations
 
@@ -42,10 +42,6 @@ class Dispatch(Protocol):
     def attribute(self, x: Tracer, name: str) -> Any:
         """An attribute of arrays that tracers lack; raises for most."""
         ...
-
-
-class Changing(Dispatch, Protocol):
-    """What NumPy's functions mean on tracers, and what writes do to them."""
 
     def store(self, x: Tracer, index: object, value: object) -> None:
         """Do what x[index] = value does."""

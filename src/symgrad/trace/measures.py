@@ -1,7 +1,7 @@
 """Sizes that are known when the program runs: the length of x[a:b] where a and b are data.
 
-A count becomes a `measure`, whose name then stands in types. Counts that are computed in the same way from the
-same values have one name, so that x[a:b] and y[a:b] have equal shapes.
+A count becomes a `measure`, whose name then stands in types. Counts that are computed in the same way from
+the same values have one name, so that x[a:b] and y[a:b] have equal shapes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Open regions: parts of a trace that become the regions of an op.
 
-While a region is open its ops may use every value outside. When it is closed, what it uses from outside becomes
-params: closure conversion.
+While a region is open its ops may use every value outside. When it is closed, what it uses from outside
+becomes params: closure conversion.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def opened(
 
 
 def closed(*regions: OpenRegion) -> tuple[Values, tuple[Block, ...]]:
-    """What the regions use from outside, in order of use, and their blocks, which take that after their params."""
+    """What the regions use from outside, in order of use, and their blocks with that after their params."""
     captured = tuple(dict.fromkeys(v for region in regions for v in _free(region)))
     return captured, tuple(_block(region, captured) for region in regions)
 

@@ -15,9 +15,8 @@ from symgrad.errors import (
     SymgradError,
     UnsupportedError,
 )
-from symgrad.ir import dims
 from symgrad.ir.core import Block, Function, Value
-from symgrad.ir.types import ArrayType, array_type, supported
+from symgrad.ir.types import array_type, supported
 from symgrad.trace.aliases import apart
 from symgrad.trace.arguments import Arguments, Signature
 from symgrad.trace.capture import Content, Fetch, Key, LeafRoot, Path, hint
@@ -26,15 +25,15 @@ from symgrad.trace.dispatch import NUMPY
 from symgrad.trace.environment import Environment
 from symgrad.trace.fixed import fixed_values
 from symgrad.trace.impure import generator_states
+from symgrad.trace.leaf_kinds import LeafKind, Static, leaf_kind, leaf_test
 from symgrad.trace.origin import is_user_class
-from symgrad.trace.promotion import Weak, weak_kind
+from symgrad.trace.promotion import Weak
 from symgrad.trace.raised import noted, raised
 from symgrad.trace.sources import definition, place, returns
 from symgrad.trace.static_leaves import check_static, not_differentiable
 from symgrad.trace.tallies import Tally, TallyNeeded, commit, count_used
 from symgrad.trace.tracer import ConcreteNeeded, Recorder, Tracer
 from symgrad.trace.trees import (
-    Source,
     TreeDef,
     Unflatten,
     flatten,
@@ -74,26 +73,6 @@ class Literal:
 Input: TypeAlias = "ArgumentLeaf | Captured | Literal"
 
 
-# ---- what a signature fixes about a leaf -------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class Dynamic:
-    """A leaf that is an input of the program."""
-
-    type: ArrayType
-    weak: Weak | None  # the Python type, if it is a Python number
-    array: bool  # NumPy has an array here, not a scalar
-
-
-@dataclass(frozen=True, slots=True)
-class Static:
-    """A leaf that the program was made for; `fetch` checks it."""
-
-    value: object
-
-
-LeafKind: TypeAlias = "Dynamic | Static"
-
-
 @dataclass(frozen=True)
 class Traced:
     """A traced function, where its inputs come from, and what it relied on."""
@@ -120,43 +99,6 @@ class Traced:
         if insertion_orders(tree) != insertion_orders(self.argument_tree):
             return False
         return self.takes(leaves)
-
-
-def leaf_test(kinds: tuple[LeafKind, ...]) -> Callable[[Collection[Any]], bool]:
-    """A fast function: whether leaves are of these kinds; static ones are left to `fetch`."""
-    source = Source([], {"ndarray": np.ndarray, "leaf_kind": leaf_kind})
-    tests = [f"len(leaves) == {len(kinds)}"]
-    for i, kind in enumerate(kinds):
-        if isinstance(kind, Static):
-            continue
-        leaf = f"leaves[{i}]"
-        if kind.weak is not None and kind.weak is not int:
-            quick = f"type({leaf}) is {source.name(kind.weak)}"
-        else:
-            shape = tuple(map(dims.known, kind.type.shape))
-            dtype = source.name(np.dtype(kind.type.dtype.type))  # the one that NumPy gives to arrays
-            quick = f"type({leaf}) is ndarray and {leaf}.dtype is {dtype} and {leaf}.shape == {shape}"
-            quick = quick if kind.array else "False"
-        tests.append(f"({quick} or leaf_kind({leaf}) == {source.name(kind)})")
-    source.rows += ["def test(leaves):", f" return {' and '.join(tests)}"]
-    return source.function("test")
-
-
-def leaf_kind(leaf: object) -> Dynamic | None:
-    """What a leaf is as an input of a program; None if it cannot be one."""
-    if isinstance(leaf, ArrayType):
-        return Dynamic(leaf, None, leaf.rank > 0)
-    if isinstance(leaf, Tracer):
-        return Dynamic(leaf.type, leaf.weak, leaf.array)
-    weak = weak_kind(leaf) if type(leaf) in (bool, int, float) else None
-    if weak is not None:
-        fits = weak is not int or -(2**63) <= cast(int, leaf) < 2**63
-        return Dynamic(array_type(np.dtype(weak)), weak, array=False) if fits else None
-    if type(leaf) not in (np.ndarray, np.memmap) and not isinstance(leaf, np.generic):
-        return None
-    dtype = cast("np.ndarray[Any, Any]", leaf).dtype.newbyteorder("=")
-    array = isinstance(leaf, np.ndarray)
-    return Dynamic(array_type(dtype, *cast(Any, leaf).shape), None, array) if supported(dtype) else None
 
 
 def trace_function(
@@ -377,7 +319,7 @@ class _Attempt:
                 *self.environment.notes,
                 *fixed_values(captures),
                 *self.request.decisions.notes(),
-            ),  # fmt: skip
+            ),
             definition(self.request.fn),
             returns(self.request.fn),
             self.request.signature.name,

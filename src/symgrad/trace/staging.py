@@ -1,7 +1,7 @@
 """Staging: what converted code calls, where a traced operand decides what runs.
 
-A concrete operand takes plain Python's way (`Statements`). A traced condition makes both branches regions, and a
-loop whose body is the same for every index one region; see docs/design/control-flow.md.
+A concrete operand takes plain Python's way (`Statements`). A traced condition makes both branches regions,
+and a loop whose body is the same for every index one region; see docs/design/control-flow.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Branches on traced values: both are traced, and become the regions of a `cond`.
 
-Each branch begins from the same Python state. A place that either of them changed is a result of the `cond`: what
-the one branch made of it, or the other. What only one branch binds is not known to be bound afterwards.
+Each branch begins from the same Python state. A place that either of them changed is a result of the `cond`:
+what the one branch made of it, or the other. What only one branch binds is not known to be bound afterwards.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ class _Merge:
 
 
 def _relate(sides: Sequence[list[Any] | None], merged: Any) -> None:
-    """The place may hold an array that one branch left there: neither is written into while both are alive."""
+    """The place may hold an array that a branch left there: neither is written into while both are alive."""
     after, _ = flatten(merged)
     for before in sides:
         for x, y in zip(before or [], after, strict=False):

@@ -1,8 +1,8 @@
 """The carries of a loop that is being staged: which places it changes, and what they hold before and after.
 
-Before the body is traced, every place that is believed to change is given a param. What the body leaves in the
-places shows whether that belief was right: a place that it changed without a param is a carry too, and a Python
-number that becomes an array's element was one from the start. Then the body is traced again.
+Before the body is traced, every place that is believed to change is given a param. What the body leaves in
+the places shows whether that belief was right: a place that it changed without a param is a carry too, and a
+Python number that becomes an array's element was one from the start. Then the body is traced again.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Carry:
 
 @dataclass(slots=True)
 class Counter:
-    """A variable that grows by the same number in each iteration: an expression of the index, and no carry."""
+    """A variable that grows by the same number in each iteration: it follows the index, and is no carry."""
 
     slot: Slot
     first: Dim | None  # what it was before the loop
@@ -316,7 +316,7 @@ class Carries:
                 relate(x, y)
 
     def _let_go(self, carry: Carry) -> None:
-        """Others who hold the array that a variable held at first would see what the first iterations wrote."""
+        """Others who hold the array that a variable held at first would see what was written at first."""
         if _written(carry):
             for storage in _storages(carry.first):
                 storage.lose(f"a staged loop writes into it, and binds `{carry.slot.text}` to another array")

@@ -1,4 +1,4 @@
-"""Loops: traced once with a symbolic index, as `for_loop`, or while a traced condition holds, as `while_loop`."""
+"""Loops: the body is traced once, with a symbolic index as `for_loop`, or as `while_loop`."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class LoopStaging:
         ends: bool = False,
         hint: str = "i",
     ) -> None:
-        """Run a `for`: staged if its body can be, else an iteration at a time; `ends` if the body may end it."""
+        """Run a `for`, staged if its body can be, else step by step; `ends` says that the body may end it."""
         loop = _Loop(body, assigned, site, ends, hint)
         known = dims.is_known(steps.count)
         if site in self.decisions.unrolled and known:
@@ -110,10 +110,11 @@ class LoopStaging:
             except (Unstageable, SymgradError, ArithmeticError, LookupError, TypeError, ValueError) as error:
                 state.restore()
                 self._give_up(site, _reason(error), steps, error)
-            if not done:
-                state.restore()
-                self._in_python(steps, body)
-            return
+            else:
+                if not done:
+                    state.restore()
+                    self._in_python(steps, body)
+                return
         self._give_up(site, "what it carries is not settled after some attempts", steps, None)
 
     def _give_up(self, site: Site, reason: str, steps: Steps, error: Exception | None) -> None:
@@ -139,7 +140,7 @@ class LoopStaging:
             self._stage_for(rest, loop)
 
     def _attempt_for(self, steps: Steps, loop: _Loop, state: State) -> bool:
-        """Trace the body once; False if the loop is better run in Python: it is small, or nothing is traced."""
+        """Trace the body once; False if Python should run it: it is small, or all is known."""
         body, loc = loop.body, Loc(*loop.site)
         carries = self._carries(loop, state)
         index = fresh_index(self.recorder, loop.hint)

@@ -214,7 +214,7 @@ class State:
         for held in self._held:
             yield from _changed(held)
         for found, text, first in self._sets:
-            if found != first:
+            if frozenset(found) != first:
                 raise Unstageable(f"it changes the set `{text}`")
 
     def first(self, slot: Slot) -> Any:
@@ -243,7 +243,7 @@ class State:
         for held in self._held:
             _put_back(held)
         for found, _, first in self._sets:
-            if found != first:
+            if frozenset(found) != first:
                 found.clear()
                 found.update(first)
 
@@ -276,9 +276,10 @@ def _put_back(held: _Held) -> None:
     now = _items(held.holder)
     if now.keys() == held.items.keys() and all(now[k] is v for k, v in held.items.items()):
         return
+    holder: dict[Any, Any] = held.holder
     if isinstance(held.holder, dict):
-        dict.clear(cast(Any, held.holder))
-        dict.update(cast(Any, held.holder), held.items)
+        dict[Any, Any].clear(holder)  # not as a class of the user's may have it
+        dict[Any, Any].update(holder, held.items)
     else:
         held.holder.clear()
         held.holder.extend(held.items.values())

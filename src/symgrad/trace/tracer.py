@@ -21,7 +21,7 @@ from symgrad.ir.ops import DENSE_LIMIT, constant, dim
 from symgrad.ir.types import ArrayType, DType, array_type
 from symgrad.trace.index_values import WHOLE, place_of
 from symgrad.trace.literals import concrete, raw, uniform
-from symgrad.trace.meaning import Changing
+from symgrad.trace.meaning import Dispatch
 from symgrad.trace.methods import Methods
 from symgrad.trace.operators import Operators
 from symgrad.trace.places import caller
@@ -34,7 +34,7 @@ from symgrad.trace.storage import Storage, View
 class Recorder(Builder):
     """The ops of one trace, the meaning of NumPy on its tracers, and what may still become concrete."""
 
-    def __init__(self, dispatch: Changing) -> None:
+    def __init__(self, dispatch: Dispatch) -> None:
         super().__init__()
         self.dispatch = dispatch
         self.static: set[Value] = (

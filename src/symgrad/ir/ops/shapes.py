@@ -31,10 +31,6 @@ def _check_axes(name: str, axes: Ints, rank: int) -> None:
         raise ShapeError(f"{name}: axes {axes} do not fit rank {rank}")
 
 
-def _identity(rank: int) -> tuple[Component, ...]:
-    return tuple(Component(axis) for axis in range(rank))
-
-
 # ---- broadcast -------------------------------------------------------------------------------------------
 def _broadcast(x: Any, axes: Ints, type: ArrayType) -> Any:
     return np.broadcast_to(np.expand_dims(x, axes), tuple(map(dims.known, type.shape)))

@@ -132,47 +132,34 @@ def pull_back_loop(op: Op, bars: Bars, active: set[Value], sweep: Sweep) -> None
     inner = sweep.inside(loop.body, {loop.index: (loop.lower, loop.upper)})
     reverse = _Reverse(loop, inner)
 
-    # What goes around the reverse loop, with its first value outside.
+    # Cotangents go around the reverse loop: of the carries, and so far of what is read in every iteration.
     seeds: Bars = {}
+    wanted: list[tuple[Value, Value]] = []  # params of the body and operands
     carries, constants, rows = loop.params
-    turning = [k for k in range(n) if barred[k] or carries[k] in hit]
-    for k in turning:
-        first = bars[loop.carried[k]].ct if barred[k] else zeros(loop.carried[k].type, sweep.recorder)
-        reverse.seed(seeds, loop.body.results[k], reverse.carry(first.value), vary)
-    growing = [k for k, v in enumerate(loop.constants) if constants[k] in hit and v in active]
-    done: set[Value] = set()
-    for k in growing:
-        v = loop.constants[k]
-        first = bars[v].ct if v in bars and v not in done else zeros(v.type, sweep.recorder)
-        done.add(v)
-        reverse.seed(seeds, constants[k], reverse.carry(first.value), vary)
-    for k, v in enumerate(loop.stacks):
-        if barred[n + k]:
-            reverse.seed(seeds, loop.body.results[n + k], reverse.row(bars[v].ct.value), vary)
-    stacked = [k for k, v in enumerate(loop.xs) if rows[k] in hit and v in active]
+    for k, p in enumerate(carries):
+        if barred[k] or p in hit:
+            first = bars[loop.carried[k]].ct if barred[k] else zeros(p.type, sweep.recorder)
+            reverse.seed(seeds, loop.body.results[k], reverse.carry(first.value), vary)
+            wanted.append((p, loop.carries[k]))
+    through: set[Value] = set()
+    for p, v in zip(constants, loop.constants, strict=True):
+        if p in hit:
+            first = bars[v].ct if v in bars and v not in through else zeros(p.type, sweep.recorder)
+            reverse.seed(seeds, p, reverse.carry(first.value), vary)
+            wanted.append((p, v))
+            through.add(v)
+    carried = len(wanted)
+    for r, v, has in zip(loop.body.results[n:], loop.stacks, barred[n:], strict=True):
+        if has:
+            reverse.seed(seeds, r, reverse.row(bars[v].ct.value), vary)
+    wanted += [(p, v) for p, v in zip(rows, loop.xs, strict=True) if p in hit]
 
     found = sweep.modes.run(loop.body.ops, seeds, [p for p in loop.body.params if p in vary], inner)
-    results = [
-        found[p].ct.value if p in found else zeros(p.type, inner.recorder).value
-        for p in (
-            *(carries[k] for k in turning),
-            *(constants[k] for k in growing),
-            *(rows[k] for k in stacked),
-        )
-    ]
-    made = reverse.emit(results, len(turning) + len(growing), sweep, ())
-
-    ends = iter(made)
-    turned = [(loop.carries[k], next(ends)) for k in turning]
-    done.clear()
-    for k in growing:
-        v, bar = loop.constants[k], Bar(Tracer(next(ends), sweep.recorder))
-        if v in done:
-            contribute(bars, v, bar)
-        else:
-            bars[v] = bar  # what it was goes into the loop
-        done.add(v)
-    for v, bar in (*turned, *((loop.xs[k], next(ends)) for k in stacked)):
+    results = [found[p].ct.value if p in found else zeros(p.type, inner.recorder).value for p, _ in wanted]
+    made = reverse.emit(results, carried, sweep)
+    for v in through:
+        bars.pop(v, None)
+    for (_, v), bar in zip(wanted, made, strict=True):
         if v in active:
             contribute(bars, v, Bar(Tracer(bar, sweep.recorder)))
 
@@ -215,11 +202,9 @@ class _Reverse:
         if value in vary:
             contribute(seeds, value, Bar(Tracer(bar, self.inner.recorder)))
 
-    def emit(
-        self, results: list[Value], carried: int, sweep: Sweep, required: Sequence[int]
-    ) -> Sequence[Value]:
-        """The results of the reverse loop without restored arrays, which `sweep` is told."""
-        forward, back = self.ops(results, carried, required)
+    def emit(self, results: list[Value], carried: int, sweep: Sweep) -> Sequence[Value]:
+        """The results of the reverse loop without restored arrays, of which `sweep` is told."""
+        forward, back = self.ops(results, carried, ())
         sweep.replace(self.loop.op, forward)
         made = emit(sweep.recorder, back)
         end = carried + len(self.restored)
