@@ -23,8 +23,9 @@ from symgrad.trace import (
     numpy_api_places,
     numpy_api_reductions,
     numpy_api_shapes,
+    numpy_api_writes,
 )
-from symgrad.trace.refusals import CURES, WRITES
+from symgrad.trace.refusals import CURES
 from symgrad.trace.substitutes import SUBSTITUTES
 from symgrad.trace.tracer import Tracer
 from symgrad.trace.ufunc_compositions import COMPOSITIONS, scipy_compositions, scipy_ops
@@ -40,6 +41,7 @@ FAMILIES: tuple[tuple[str, tuple[ModuleType, ...]], ...] = (
     ("Selecting, filling, rounding, asking", (numpy_api_creation,)),
     ("Differences, grids, polynomials, statistics", (numpy_api_analysis,)),
     ("Norms and powers of matrices", (numpy_api_norms,)),
+    ("Writing into arrays", (numpy_api_writes,)),
 )
 NAMESPACES: tuple[tuple[str, ModuleType], ...] = (
     ("np", np), ("np.linalg", np.linalg), ("np.fft", np.fft),
@@ -53,9 +55,10 @@ This page is made from the tables that tracing works with, against the names of 
 Everything below means: on *traced* values, those that depend on the arguments. On arrays that do not, code
 runs as it always does, and may use all of NumPy.
 
-Python's operators, comparisons, basic slices, integer and boolean index arrays (a mask must not be traced),
-`None` and `...` in indices, iteration over the first axis, and `len` work. Element types are `float64`,
-`float32`, `float16`, all integers and `bool`, with the promotion of NumPy 2.
+Python's operators, comparisons, basic slices, integer and boolean index arrays, `None` and `...` in indices,
+iteration over the first axis, and `len` work; so do writes, `x[i] = v`, `x += v`, `out=` and `np.add.at`, through
+views too. [What Python symgrad understands](python.md) has loops, branches and writes. Element types are
+`float64`, `float32`, `float16`, all integers and `bool`, with the promotion of NumPy 2.
 
 """
 
@@ -66,14 +69,11 @@ write instead where that is known.
 
 Not there yet:
 
-- **Control flow on traced values**: `if`, `while`, `and`, `not`, `range(n)` with an `n` that is computed or
-  differentiated. A loop over a number that is passed or captured is unrolled. Write conditions as
-  `np.where`.
-- **Writing into arrays**: `x[i] = v`, `x += v`, `out=`, `np.add.at`.
 - **Linear algebra beyond products and norms**: `solve`, `inv`, `det`, `cholesky`, `qr`, `eigh`, `svd`, ...
 - **Sorting and running sums**: `sort`, `argsort`, `cumsum`, `cumprod`, `median`, `percentile`, ...
 - **FFTs and complex numbers.**
-- **Results whose size depends on values**: `nonzero`, `unique`, `x[x > 0]`.
+- **Results whose size depends on values**: `nonzero`, `unique`. `x[x > 0]` may be computed with, reduced and
+  written to; its size may not be asked.
 
 Refused on principle: random draws, clocks, files and the environment inside a traced function, which a
 trace would freeze. Read them outside and pass them in.
@@ -105,7 +105,7 @@ def _functions() -> Iterable[str]:
 
 
 def _elsewhere() -> Iterable[str]:
-    made = [f for f in SUBSTITUTES if getattr(f, "__module__", "") != "math"]
+    made = [f for f in SUBSTITUTES if getattr(f, "__module__", "") != "math" and f not in CURES]
     yield "### Making arrays\n"
     yield _listed(_name(f) for f in made)
     yield "## Methods and attributes of arrays\n"
@@ -119,12 +119,12 @@ def _elsewhere() -> Iterable[str]:
 
 
 def _missing() -> Iterable[str]:
-    cures = {_name(f): cure for f, cure in (WRITES | CURES).items()}
+    cures = {_name(f): cure for f, cure in CURES.items()}
     yield "### Refused, with what to write instead\n"
     yield "| function | instead |\n|---|---|"
     yield "\n".join(f"| `{name}` | {cure} |" for name, cure in sorted(cures.items()))
     yield "\n### Refused by name\n"
-    there = {*BY_UFUNC, *COMPOSITIONS, *dispatch.FUNCTIONS, *SUBSTITUTES}
+    there = {*BY_UFUNC, *COMPOSITIONS, *dispatch.FUNCTIONS, *SUBSTITUTES, *numpy_api_writes.TABLE}
     for name, space in NAMESPACES:
         found = [getattr(space, n) for n in dir(space) if not n.startswith("_")]
         names = [

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from autodiff import region_samples, region_samples_in_place
 from autodiff.derivative_checks import (
     check_differences,
     check_modes,
@@ -14,7 +15,7 @@ from autodiff.derivative_checks import (
     cotangents_of,
     real_params,
 )
-from autodiff.region_samples import SAMPLES, Sample
+from autodiff.region_sample import Sample
 from symgrad.errors import NotDifferentiableError
 from symgrad.ir.builder import Builder
 from symgrad.ir.core import Function, Value
@@ -27,6 +28,7 @@ from symgrad.ir.types import array_type
 from symgrad.ir.verifier import verify
 from symgrad.passes.autodiff import jvp, vjp
 
+SAMPLES = (*region_samples.SAMPLES, *region_samples_in_place.SAMPLES)
 EACH = pytest.mark.parametrize("sample", SAMPLES, ids=lambda s: s.name)
 
 

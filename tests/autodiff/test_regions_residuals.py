@@ -8,20 +8,17 @@ import numpy as np
 import pytest
 
 from autodiff.derivative_checks import check_modes, check_optimized
-from autodiff.region_samples import (
-    BRANCHES,
+from autodiff.region_sample import Sample
+from autodiff.region_samples import BRANCHES, NEWTON, RECURRENT, RUNNING
+from autodiff.region_samples_in_place import (
     CHOLESKY,
     GAUSS_SEIDEL,
     HEAT,
     HEAT_FLUX,
     HISTOGRAM,
-    NEWTON,
     PIVOTS,
-    RECURRENT,
-    RUNNING,
     UNDONE,
     WHILE_IN_PLACE,
-    Sample,
 )
 from symgrad.ir import dims
 from symgrad.ir.analysis import walk

@@ -9,8 +9,8 @@ import pytest
 
 from running import Kernel, agree, generated, plain
 from symgrad.codegen.expressions import Load
-from symgrad.codegen.loops import Let, Role, Store
-from symgrad.codegen.lower_kernel import Region, Storage, lower_kernel, walk_statements
+from symgrad.codegen.loops import For, Let, Role, Store
+from symgrad.codegen.lower_kernel import Region, Storage, Work, lower_kernel, walk_statements
 from symgrad.codegen.target import TARGETS
 from symgrad.errors import InternalError
 from symgrad.ir.core import Function, Op, Place, Space, Value
@@ -92,7 +92,7 @@ def test_an_operand_is_written_over_after_all_reads() -> None:
     (x,) = k.params
     body = k.builder.block(k.params, (k(OPS["neg"], x), k(OPS["pad"], x, low=(1,), high=(0,), interior=(0,))))
     first, last = stored("x", 0), Storage("y", F64, 9, Region("", range(64, 136)))
-    found = lower_kernel("kernel", body, [first], [first, last], frozenset())
+    found = lower_kernel("kernel", [Work(body, [first], [first, last])], frozenset())
     written = [s.buffer for s in walk_statements(found.body) if isinstance(s, Store)]
     assert written == sorted(written, reverse=True)
 
@@ -105,7 +105,7 @@ def test_an_operand_is_read_before_another_dtype_takes_its_bytes() -> None:
     body = k.builder.block(k.params, (real_, where))
     bytes_ = Region("", range(64))
     places = [Storage("y", F64, 8, bytes_), Storage("at", I64, 1, Region("at", range(8)))]
-    found = lower_kernel("kernel", body, [Storage("x", I64, 8, bytes_)], places, frozenset())
+    found = lower_kernel("kernel", [Work(body, [Storage("x", I64, 8, bytes_)], places)], frozenset())
     written = [s.buffer for s in walk_statements(found.body) if isinstance(s, Store)]
     assert written == ["at", "y"]
 
@@ -121,7 +121,33 @@ def test_a_read_of_what_was_written_over_is_refused() -> None:
     places = [stored("x", 0), stored("y", 1)]
     body = k.builder.block(k.params, (one, two))
     with pytest.raises(InternalError, match="read after it was written over"):
-        lower_kernel("kernel", body, places, places, frozenset())
+        lower_kernel("kernel", [Work(body, places, places)], frozenset())
+
+
+def test_single_elements_change_places() -> None:
+    """Under other shapes, too: all are read before any is written."""
+    one = array_type("f64", 1, 1)
+    k = Kernel(one, one)
+    x, y = (k(OPS["reshape"], param, type=array_type("f64")) for param in k.params)
+    body = k.builder.block(k.params, (y, k(OPS["neg"], x)))
+    places = [Storage(name, F64, 1, Region(name, range(8))) for name in "xy"]
+    found = lower_kernel("kernel", [Work(body, places, places)], frozenset())
+    assert [type(s) for s in found.body] == [Let, Let, Let, Store, Store]
+
+
+def test_small_kernels_that_follow_one_another_are_one() -> None:
+    """Element by element written into one array; what is larger has a kernel of its own."""
+    k = Kernel(array_type("f64", 8), array_type("f64"))
+    x, y = k.params
+    value = k(OPS["exp"], x)
+    row = k(OPS["reshape"], y, type=array_type("f64", 1))
+    for at in range(5):
+        value = k(OPS["add_slice"], value, row, start=(at,), step=(1,))
+    made = Function("chain", k.builder.block(k.params, (k(OPS["tanh"], value),)))
+    function = in_arena(made, 0, 64, *[0] * 5)
+    checked(function, real(8), real())
+    kernels = TARGETS["numba_cpu"].lower(function).kernels
+    assert [sum(isinstance(s, For) for s in kernel.body) for kernel in kernels] == [1, 0, 1]
 
 
 def test_results_are_never_the_params_themselves() -> None:

@@ -8,6 +8,7 @@ from control import (
     programs_dynamics,
     programs_matrices,
     programs_sequences,
+    programs_state,
     programs_stencils,
 )
 from control.program import Program
@@ -18,6 +19,7 @@ _FAMILIES = (
     programs_dynamics,
     programs_sequences,
     programs_branches,
+    programs_state,
     golden_programs,
 )
 PROGRAMS: dict[str, Program] = {program.name: program for family in _FAMILIES for program in family.PROGRAMS}

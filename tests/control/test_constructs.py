@@ -88,6 +88,20 @@ def test_construct(name: str, size: int) -> None:
         np.testing.assert_array_equal(x, before)
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", CONSTRUCTS)
+def test_construct_compiled(name: str) -> None:
+    fn, x = CONSTRUCTS[name], _array(40)
+    compiled = symgrad.value_and_grad(fn, (0, 1))
+    interpreted = symgrad.value_and_grad(fn, (0, 1), target="interpreter")
+    for t in NUMBERS:
+        found, (x_bar, t_bar) = compiled(x, t)
+        value, (x_bar_wanted, t_bar_wanted) = interpreted(x, t)
+        np.testing.assert_allclose(found, value, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(x_bar, x_bar_wanted, rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(t_bar, t_bar_wanted, rtol=1e-11, atol=1e-11)
+
+
 def test_page_has_constructs_of_every_section() -> None:
     """Each section that explains constructs has some that are run."""
     sections = re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]

@@ -11,7 +11,7 @@ from symgrad.codegen.emission import Around, Names
 from symgrad.codegen.index_map import same_layout
 from symgrad.codegen.loops import Count, Kernel
 from symgrad.codegen.lower_blas import blas_call, fits_blas
-from symgrad.codegen.lower_kernel import Region, Storage, body_of, lower_kernel
+from symgrad.codegen.lower_kernel import Region, Storage, Work, body_of, is_small, lower_kernel
 from symgrad.codegen.lower_region import lower_control
 from symgrad.codegen.steps import (
     ArenaView,
@@ -38,6 +38,7 @@ from symgrad.ir.storage import ALIGNMENT
 from symgrad.ir.types import ArrayType
 from symgrad.passes.blas_form import blas_form
 
+MAX_TOGETHER = 64  # small kernels that are one
 _CONTROL = (Flow.FOR, Flow.WHILE, Flow.BRANCH)
 
 
@@ -60,6 +61,7 @@ class _Lowering:
         default_factory=lambda: dict[tuple[int, str, int], Storage]()
     )
     retyped: dict[tuple[str, str], Storage] = field(default_factory=lambda: dict[tuple[str, str], Storage]())
+    small: list[Work] = field(default_factory=lambda: list[Work]())  # that waits to be called
     slots: list[Storage] = field(default_factory=lambda: list[Storage]())  # of the results
     counts: Around = field(init=False)  # what is known of the trip counts of loops
     arena_bytes: int = 0
@@ -81,6 +83,7 @@ class _Lowering:
             if self.storage[value] is not slot:
                 copied = Value(value.type, value.hint)
                 self._call(Block((copied,), (), (copied,)), [self.storage[value]], [slot])
+        self._flush()
         return Module(
             self.function.name, tuple(params), tuple(results), tuple(self.kernels),
             (*self.buffers, *self.calls), self.arena_bytes,
@@ -167,6 +170,7 @@ class _Lowering:
         return self._grown(value, self.growing(value.hint), room)
 
     def _grown(self, value: Value, memory: str, size: Affine) -> Storage:
+        self._flush()
         name = self._fresh(value, self.kinds.get(value, "rows"))
         self.calls.append(Grown(name, memory, dims.plain(size), value.type.dtype))
         return Storage(name, value.type.dtype, dims.plain(size), Region(memory, range(1)))
@@ -185,6 +189,7 @@ class _Lowering:
         form = blas_form(op)
         if form is not None and fits_blas(form):
             (a, b), (result,) = operands, results
+            self._flush()
             self.calls.append(blas_call(form, a, b, result, op))
             return
         self._call(body_of(op), operands, results)
@@ -194,6 +199,7 @@ class _Lowering:
 
     def _count(self, index: str, value: Value, limit: Dim) -> str:
         """The name of an index from now on, whose number has just been stored."""
+        self._flush()
         name = self.names.fresh(index)
         most = dims.plain(self.counts.place(limit))
         self.calls.append(Counted(name, self.storage[value].name, most))
@@ -211,8 +217,20 @@ class _Lowering:
         return self._stored(op.result) is self.storage[op.operands[0]]
 
     def _call(self, body: Block, operands: Sequence[Storage], results: Sequence[Storage]) -> None:
-        name = self.names.numbered("kernel_")
-        self._called(lower_kernel(name, body, operands, results, self.reserved, self.counts))
+        """A kernel; small ones that follow one another are one, for each takes time to compile."""
+        work = Work(body, operands, results)
+        if not is_small(work) or len(self.small) == MAX_TOGETHER:
+            self._flush()
+        self.small.append(work)
+        if not is_small(work):
+            self._flush()
+
+    def _flush(self) -> None:
+        """Call what has been held back, before anything else is done."""
+        works, self.small = self.small, []
+        if works:
+            name = self.names.numbered("kernel_")
+            self._called(lower_kernel(name, works, self.reserved, self.counts))
 
     def _called(self, kernel: Kernel) -> None:
         self.kernels.append(kernel)
@@ -221,6 +239,7 @@ class _Lowering:
 
     def _control(self, op: Op) -> None:
         """One kernel for all regions of an op; what a `while` stacks is known when it has run."""
+        self._flush()
         plain, stacked = op.results, ()
         if flow_of(op) is Flow.WHILE:
             loop = as_while(op)

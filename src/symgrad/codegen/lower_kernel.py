@@ -28,15 +28,17 @@ from symgrad.codegen.loops import (
 from symgrad.codegen.nest import Nest
 from symgrad.codegen.plan import Plan, improved, plain
 from symgrad.codegen.point import Notes, Point, Source
-from symgrad.codegen.roots import Memory, Register, Root, Scattered, Target, roots_of
+from symgrad.codegen.roots import Memory, Register, Root, Scattered, Target, roots_of, squeezed
 from symgrad.errors import InternalError, Loc
 from symgrad.ir import dims
 from symgrad.ir.affine import ZERO, Affine
 from symgrad.ir.analysis import defs, walk
 from symgrad.ir.core import Block, Op, Value
-from symgrad.ir.dims import Dim, Shape
+from symgrad.ir.dims import Dim, Shape, affine
 from symgrad.ir.opdef import ArgReduce
 from symgrad.ir.types import DType
+
+MAX_SMALL = 64  # ops of a body that may share its kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,24 +84,44 @@ def body_of(op: Op) -> Block:
     return Block(tuple(params[v] for v in op.operands), (inner,), results)
 
 
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A body to compute, its operands and results stored as stated."""
+
+    body: Block
+    operands: Sequence[Storage]
+    results: Sequence[Storage]
+
+
 def lower_kernel(
-    name: str,
-    body: Block,
-    operands: Sequence[Storage],
-    results: Sequence[Storage],
-    reserved: frozenset[str],
-    counts: Around | None = None,
+    name: str, works: Sequence[Work], reserved: frozenset[str], counts: Around | None = None
 ) -> Kernel:
-    """The kernel that computes a body, its operands and results stored as stated."""
-    names = Names(reserved | {storage.name for storage in (*operands, *results)})
+    """The kernel that computes some bodies, one after the other."""
+    storages = [storage for work in works for storage in (*work.operands, *work.results)]
+    names = Names(reserved | {storage.name for storage in storages})
     around = Around(names)
     if counts is not None:
         names.take(count.name for count in counts.counts)
         around = replace(counts.inside(names), loops={})
     notes = Notes()
-    statements = emit_body(around, body, operands, results, notes)
-    kept = {storage.name for storage in operands}
-    return finished(name, statements, (*operands, *results), kept, notes, [body], around)
+    statements = tuple(
+        statement
+        for work in works
+        for statement in emit_body(around, work.body, work.operands, work.results, notes)
+    )
+    kept = {storage.name for work in works for storage in work.operands}
+    return finished(name, statements, storages, kept, notes, [work.body for work in works], around)
+
+
+def is_small(work: Work) -> bool:
+    """Whether a body computes single elements: so little that it shares a kernel with others like it."""
+    made = defs(work.body)
+    sources = dict(zip(work.body.params, (s.memory for s in work.operands), strict=True))
+    return len(work.body.ops) <= MAX_SMALL and all(
+        _is_there(root, sources) or all(map(dims.is_one, root.space))
+        for value, place in zip(work.body.results, work.results, strict=True)
+        for root in roots_of(made, value, place.memory, affine)
+    )
 
 
 def finished(
@@ -186,7 +208,7 @@ def _groups(
     made = defs(body)
     for value, place in zip(body.results, places, strict=True):
         roots = [r for r in roots_of(made, value, place, around.place) if not _is_there(r, sources)]
-        for root in roots:
+        for root in map(squeezed, roots):
             if len(roots) > 1 or isinstance(root.fold, ArgReduce) or _touches_part(root):
                 found.append([root])
             elif root.space in shared:

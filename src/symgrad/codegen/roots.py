@@ -7,10 +7,11 @@ coordinates.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
 from symgrad.codegen.index_map import same_layout
+from symgrad.ir import dims
 from symgrad.ir.affine import ZERO, Affine, named
 from symgrad.ir.core import Op, Value
 from symgrad.ir.dims import Dim, Shape
@@ -110,6 +111,24 @@ def roots_of(
             case _:
                 pass
     return (_stored(value, place),)
+
+
+def squeezed(root: Root) -> Root:
+    """The root of one element as one without axes, so that all such share their point; any other as it is."""
+    if root.fold is not None or not root.space or not all(map(dims.is_one, root.space)):
+        return root
+    zeros = dict.fromkeys(map(axis_name, range(len(root.space))), ZERO)
+    terms = tuple(Term(t.value, _at(t.index, zeros)) for t in root.terms)
+    target = root.target
+    if isinstance(target, Target):
+        target = replace(target, index=_at(target.index, zeros))
+    elif isinstance(target, Scattered):
+        target = replace(target, lead=_at(target.lead, zeros), rest=_at(target.rest, zeros))
+    return replace(root, space=(), terms=terms, reduced=frozenset[int](), target=target)
+
+
+def _at(index: Index, coordinates: Mapping[str, Affine]) -> Index:
+    return tuple(e.substituted(coordinates) for e in index)
 
 
 def keeps_layout(view: Op) -> bool:

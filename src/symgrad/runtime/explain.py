@@ -21,6 +21,7 @@ def explanation(program: Program) -> str:
         ("runs on", [_runs_on(program)]),
         ("inputs", [f"{type} {what}" for type, _, what in _inputs(program)]),
         ("fixed in the program", list(program.traced.notes) or ["nothing"]),
+        ("loops and branches", list(program.traced.loops) or ["none"]),
         ("passes", list(_passes(program))),
         ("kernels", [row for report in fusion_report(program.fused) for row in str(report).splitlines()]),
         ("memory", memory_text(memory_report(scheduled)).splitlines()),
@@ -41,6 +42,7 @@ def explanation_record(program: Program) -> Json:
         "runs on": program.runs_on,
         "inputs": [{"type": type, "kind": kind, "what": what} for type, kind, what in _inputs(program)],
         "fixed": list(program.traced.notes),
+        "loops": list(program.traced.loops),
         "passes": [
             {"name": step.name, "seconds": step.seconds, "before": step.ops_before, "after": step.ops_after}
             for step in program.compilation.runner.steps

@@ -43,6 +43,7 @@ class Decisions:
 
     unrolled: dict[Site, str] = field(default_factory=lambda: dict[Site, str]())  # and why
     staged: set[Site] = field(default_factory=lambda: set[Site]())  # from the start, whatever the condition
+    outcomes: dict[Site, str] = field(default_factory=lambda: dict[Site, str]())  # of the others, as told
     learned: dict[Site, Learned] = field(default_factory=lambda: dict[Site, Learned]())
 
     def about(self, site: Site) -> Learned:
@@ -50,10 +51,10 @@ class Decisions:
         return self.learned.setdefault(site, Learned())
 
     def notes(self) -> list[str]:
-        """Which loops are unrolled, and why."""
+        """How each loop and branch runs, in the order of the lines."""
+        outcomes = self.outcomes | {site: f"unrolled: {reason}" for site, reason in self.unrolled.items()}
         return [
-            f"the loop at {os.path.basename(site[0])}:{site[1]} is unrolled: {reason}"
-            for site, reason in self.unrolled.items()
+            f"{os.path.basename(site[0])}:{site[1]} {outcome}" for site, outcome in sorted(outcomes.items(), key=lambda item: item[0][:3])
         ]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from symgrad.errors import ShapeError, UnsupportedError
+from symgrad.ir import dims
 from symgrad.ir.opdef import OpDef
 from symgrad.ir.ops import reductions
 from symgrad.ir.types import BOOL, DType
@@ -165,7 +166,7 @@ def _count(x: Tracer, axes: tuple[int, ...], where: Any, keepdims: Any) -> Any:
     """How many elements are averaged: a number, or an array where a mask leaves some out."""
     if _given(where) and where is not True:
         return np.sum(np.broadcast_to(where, x.shape), axis=axes, keepdims=_truth(keepdims))
-    return int(np.prod([x.shape[i] for i in axes], dtype=np.int64))
+    return x.recorder.number(dims.product(x.type.shape[i] for i in axes))
 
 
 def mean(

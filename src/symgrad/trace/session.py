@@ -86,6 +86,7 @@ class Traced:
     fetch: Fetch  # fetch(function, leaves) -> captured arrays; raises `GuardFailed` when the trace is stale
     takes: Callable[[Collection[Any]], bool]  # whether leaves are of the traced kinds; static ones pass
     notes: tuple[str, ...]  # what is fixed in the program, and why
+    loops: tuple[str, ...]  # how each loop and branch runs, and why
     defined: Loc | None  # where the function is defined
     returns: Loc | None  # where it returns
     name: str  # of the function, as errors say it
@@ -318,8 +319,8 @@ class _Attempt:
                 *self.notes,
                 *self.environment.notes,
                 *fixed_values(captures),
-                *self.request.decisions.notes(),
             ),
+            tuple(self.request.decisions.notes()),
             definition(self.request.fn),
             returns(self.request.fn),
             self.request.signature.name,

@@ -26,12 +26,14 @@ class StagedStatements(Statements):
 
     def __init__(self, recorder: Recorder, decisions: Decisions) -> None:
         super().__init__(recorder)
+        self.decisions = decisions
         self.loops = LoopStaging(recorder, decisions)
 
     # ---- statements ----
     def if_(self, test: Any, then: Body, orelse: Body, assigned: tuple[str, ...], site: Site) -> Body:
         if not self._decides(test):
             return super().if_(test, then, orelse, assigned, site)
+        self.decisions.outcomes[site] = "cond"
         value = stage_branches(self.recorder, test, then, orelse, Loc(*site))
         return lambda: value
 

@@ -70,6 +70,7 @@ class LoopStaging:
         if site in self.decisions.unrolled and known:
             self._unroll(steps, body, site)
         elif known and dims.known(steps.count) <= FEW_TRIPS:
+            self.decisions.outcomes.setdefault(site, "unrolled: it is small")
             self._in_python(steps, body)
         else:
             self._stage_for(steps, loop)
@@ -158,12 +159,17 @@ class LoopStaging:
             region.results = tuple(carries.results(index))
             carries.learn_counters(region.ops, region.results)
         region.params += carries.unused_params()
+        outcomes = self.decisions.outcomes
         if dims.is_known(steps.count) and dims.known(steps.count) * _ops(region) <= SMALL_UNROLLED:
+            outcomes[loop.site] = "unrolled: it is small"
             return False
         captured, (block,) = closed(region)
         initial = tuple(carries.initial())
         if dims.is_known(steps.count) and self.recorder.is_concrete((*captured, *initial)):
+            outcomes[loop.site] = "run in Python: nothing in it is traced"
             return False
+        ends = f"{dims.format_dim(steps.lower)} to {dims.format_dim(steps.upper)}"
+        outcomes[loop.site] = f"for_loop: {index} from {ends}{', backwards' if steps.reverse else ''}"
         op = for_op(
             ForLoop(index, steps.lower, steps.upper, steps.reverse, initial, captured, (), block), loc
         )
@@ -253,6 +259,7 @@ class LoopStaging:
         captured, (condition, block) = closed(asked, region)
         initial = tuple(carries.initial())
         trips = fresh_count(self.recorder)
+        self.decisions.outcomes[loop.site] = "while_loop"
         op = while_op(WhileLoop(trips, initial, captured, condition, block), loc)
         self.recorder.append(op)
         carries.settle(op.results[: len(initial)], region.results, None)

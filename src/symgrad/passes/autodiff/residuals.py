@@ -12,8 +12,8 @@ that the adjoint part reads is
 * *kept*: handed from the forward region to the reverse one, in a loop as a stack with one row an iteration.
 
 `Split.decide` is the one function that says which. It is greedy: the exact optimum is a minimum cut in a
-graph, and the checkpointing of loops another choice of what to keep (Griewank and Walther 2008, chapters 5
-and 12).
+graph, and the checkpointing of loops another choice of what to keep (Griewank and Walther 2008, "Evaluating
+Derivatives", on reversal schedules).
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
 A *chain* leads from an array to what a region leaves of it by updates alone, A0 → A1 → … → An. With the
 piece that each update wrote over as its residual, An gives An-1 and so on down to A0: reverse mode keeps as
 many numbers as were written, not one array a step. This is the store-on-kill of Tapenade (Hascoët and
-Pascual 2013, "The Tapenade automatic differentiation tool", section 4.4; Griewank and Walther 2008, section
-12). The pieces are put back and nothing is subtracted, so that the restored array is the old one to the
-last bit.
+Pascual 2013, "The Tapenade automatic differentiation tool"). The pieces are put back and nothing is
+subtracted, so that the restored array is the old one to the last bit.
 """
 
 from __future__ import annotations

@@ -16,10 +16,11 @@ from symgrad.ir.opdef import (
     Remap,
     Select,
     Undefined,
+    Update,
     Zero,
 )
 from symgrad.passes.autodiff.activity import varying
-from symgrad.passes.autodiff.bars import Bar, Bars, Mask, as_placed, contribute
+from symgrad.passes.autodiff.bars import Bar, Bars, Mask, as_cleared, as_placed, contribute
 from symgrad.passes.autodiff.regions import pull_back_regions, undo_regions
 from symgrad.passes.autodiff.rules import (
     checked,
@@ -106,7 +107,13 @@ def pull_back(op: Op, bar: Bar, wanted: list[bool], sweep: Sweep) -> list[Bar | 
             found: list[Bar | None] = [None] * len(wanted)
             # Backwards, so that the cotangent of an update is read before it is written over.
             for i in reversed(range(len(wanted))):
-                found[i] = _transposed(transpose, i, op, bar, recorder) if wanted[i] else None
+                if wanted[i] and i == 0 and op.opdef.lowering == Update(add=False):
+                    taken = found[1].ct.value if found[1] is not None else None
+                    found[i] = Bar(
+                        as_cleared(op, bar.ct, taken), _moved_mask(transpose, i, op, bar, recorder)
+                    )
+                elif wanted[i]:
+                    found[i] = _transposed(transpose, i, op, bar, recorder)
             return found
         case Multilinear(transpose=transpose):
             xs = tracers(op.operands, recorder)
@@ -159,16 +166,20 @@ def _transposed(transpose: Any, i: int, op: Op, bar: Bar, recorder: Recorder) ->
     if placed is not None:
         del recorder.ops[before:]
     found = ct if placed is None else placed
+    return Bar(found, _moved_mask(transpose, i, op, bar, recorder))
+
+
+def _moved_mask(transpose: Any, i: int, op: Op, bar: Bar, recorder: Recorder) -> Mask | None:
+    """An operand element may differ from 0 if an element that it went into may."""
     outer = bar.mask
     if outer is None:
-        return Bar(found)
+        return None
 
     def moved() -> Tracer:
-        """An operand element may differ from 0 if an element that it went into may."""
         one = outer.tracer.astype(op.result.type.dtype)
-        return transpose(one, i, *xs, **op.keywords()) != 0
+        return transpose(one, i, *tracers(op.operands, recorder), **op.keywords()) != 0
 
-    return Bar(found, Mask(moved))
+    return Mask(moved)
 
 
 def _pull_jvp(fn: Any, op: Op, bar: Bar, wanted: list[bool], sweep: Sweep) -> list[Bar | None]:
