@@ -11,6 +11,7 @@ from running import agree, compiled, generated, plain
 from symgrad.codegen.loops import Blas
 from symgrad.codegen.steps import CallKernel
 from symgrad.codegen.target import TARGETS
+from symgrad.ir import dims
 from symgrad.ir.builder import Builder
 from symgrad.ir.core import Function, Value
 from symgrad.ir.ops import OPS, axis_sizes, split_spec
@@ -48,7 +49,10 @@ def contraction(spec: str, dtype: DType) -> Function:
 
 def numbers(function: Function) -> list[np.ndarray]:
     rng = np.random.default_rng(0)
-    return [(rng.uniform(-9, 9, p.type.shape)).astype(p.type.dtype) for p in function.body.params]
+    return [
+        (rng.uniform(-9, 9, tuple(map(dims.known, p.type.shape)))).astype(p.type.dtype)
+        for p in function.body.params
+    ]
 
 
 @pytest.mark.parametrize("dtype", [F64, F32, I64])

@@ -13,6 +13,7 @@ from running import Kernel, agree, generated, plain
 from symgrad.codegen.loops import For
 from symgrad.codegen.lower_kernel import walk_statements
 from symgrad.codegen.target import TARGETS
+from symgrad.ir import dims
 from symgrad.ir.core import Function, Value
 from symgrad.ir.ops import OPS
 from symgrad.ir.types import ArrayType, array_type
@@ -24,7 +25,7 @@ def pad(k: Kernel, x: Value, low: tuple[int, ...], high: tuple[int, ...]) -> Val
 
 
 def real(t: ArrayType, seed: int = 0) -> Any:
-    return np.asarray(np.random.default_rng(seed).uniform(-1, 1, t.shape))
+    return np.asarray(np.random.default_rng(seed).uniform(-1, 1, tuple(map(dims.known, t.shape))))
 
 
 def check(function: Function) -> None:

@@ -218,16 +218,23 @@ _CHEAP = (Scalar, Remap, View, Constant, Coordinate, Extent)
 def stage_short(recorder: Recorder, first: Tracer, other: Body, *, ends: bool, loc: Loc) -> Any:
     """`first or other()` if a true value ends it, else `first and other()`, where first is traced."""
     state = State([other])
-    with opened(recorder) as region:
-        second = other()
-        changed = any(True for _ in state.changes())
-    plain = all(map(_is_condition, (first, second))) and not changed
-    if plain and all(_is_total(op) for op in region.ops):
-        recorder.ops.extend(region.ops)
-        return first | second if ends else first & second
-    state.restore()
+    if not state.iterators:
+        with opened(recorder) as region:
+            second = other()
+        plain = all(map(_is_condition, (first, second))) and not _changes(state)
+        if plain and all(_is_total(op) for op in region.ops):
+            recorder.ops.extend(region.ops)
+            return first | second if ends else first & second
+        state.restore()
     branches = (lambda: first, other) if ends else (other, lambda: first)
     return stage_branches(recorder, first, *branches, loc)
+
+
+def _changes(state: State) -> bool:
+    try:
+        return any(True for _ in state.changes())
+    except Unstageable:
+        return True
 
 
 def _is_condition(x: object) -> bool:

@@ -47,6 +47,7 @@ class Carry:
     operands: list[Value]
     params: list[Value]
     arrays: list[tuple[Tracer, int]]  # the arrays it was given, with the versions of their storages
+    given: Any = None  # what it was given
 
 
 @dataclass(slots=True)
@@ -122,6 +123,7 @@ class Carries:
             carry.params = [Value(k.type, hint) for k in carry.form.kinds]
             value = held(carry.slot, carry.form, carry.params, self.recorder)
             carry.arrays = [] if carry.slot.is_array else _arrays(value)
+            carry.given = value
             carry.slot.set(value)
         return [param for carry in self.carries for param in carry.params]
 
@@ -242,9 +244,12 @@ class Carries:
                     )
                 seen.add(id(storage))
 
-    def identities(self) -> set[tuple[int, object]]:
-        """What tells the carried places from others."""
-        return {carry.slot.identity for carry in self.carries}
+    def are_as_given(self) -> bool:
+        """Whether nothing was changed since the places were given their params."""
+        known = {carry.slot.identity for carry in self.carries}
+        if any(slot.identity not in known for slot in self.state.changes()):
+            return False
+        return not any(c.slot.get() is not c.given or _written(c) for c in self.carries)
 
     # ---- after the loop ----
     def unused_params(self) -> tuple[Value, ...]:

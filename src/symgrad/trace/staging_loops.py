@@ -197,9 +197,11 @@ class LoopStaging:
         """Run a `while`: in Python as long as its condition is known, then staged."""
         trips = 0
         while site not in self.decisions.staged:
+            state = State([test])
             with self.recorder.aside():
                 value = test()
             if isinstance(value, Tracer):
+                state.restore()
                 break
             if not value:
                 return
@@ -245,7 +247,7 @@ class LoopStaging:
             with opened(self.recorder) as asked:
                 asked.params = tuple(carries.place())
                 value = test()
-                if any(slot.identity not in carries.identities() for slot in state.changes()):
+                if not carries.are_as_given():
                     raise Unstageable("its condition changes what it can reach")
                 asked.results = (self._condition(value),)
             with opened(self.recorder) as region:

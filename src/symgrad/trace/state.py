@@ -7,13 +7,16 @@ functions and follows what they hold. A place is a slot; what the code made of i
 
 from __future__ import annotations
 
+import functools
+from array import array
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from types import CellType, FunctionType, MethodType
+from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
-from symgrad.trace.impure import Refusal
+from symgrad.trace.holders import Holder, class_of, has_state, mapping, sequence, slots_of
+from symgrad.trace.impure import Refusal, is_generator
 from symgrad.trace.iteration import Steps
 from symgrad.trace.origin import is_user_class
 from symgrad.trace.storage import State as Contents
@@ -85,15 +88,11 @@ def cell_slot(cell: CellType, name: str) -> Slot:
     return Slot(name, cell, None, get, put)
 
 
-def _item_slot(holder: Any, key: Any, text: str) -> Slot:
-    items = cast(
-        "type[Any]", list if isinstance(holder, list) else dict if isinstance(holder, dict) else deque
-    )
+def _slot_in(held: Holder, key: Any) -> Slot:
+    def get() -> Any:
+        return held.now().get(key, MISSING)
 
-    def put(value: Any) -> None:
-        items.__setitem__(holder, key, value)
-
-    return Slot(text, holder, key, lambda: items.__getitem__(holder, key), put)
+    return Slot(held.name_of(key), held.holder, key, get, functools.partial(held.put, key))
 
 
 def array_slot(storage: Storage, text: str) -> Slot:
@@ -109,25 +108,17 @@ def array_slot(storage: Storage, text: str) -> Slot:
 
 
 # ---- the walk ---------------------------------------------------------------------------------------------
-@dataclass(slots=True)
-class _Held:
-    """A container with what was in it."""
-
-    holder: Any
-    text: str
-    items: dict[Any, Any]  # by key or position
-    attributes: bool  # whether it is the namespace of an object
-
-
 class State:
     """All that some functions can reach, as it is now."""
 
     def __init__(self, functions: Sequence[Any]) -> None:
         self.cells: dict[int, tuple[Slot, Any]] = {}
         self.arrays: dict[int, tuple[Slot, Storage, Contents]] = {}
-        self.iterators: list[str] = []  # names of iterators, whose position nobody can put back
-        self._held: list[_Held] = []
+        # Names of iterators and generators of random numbers, whose position nobody can put back.
+        self.iterators: list[str] = []
+        self._held: list[Holder] = []
         self._sets: list[tuple[set[Any], str, frozenset[Any]]] = []
+        self._numbers: list[tuple[Any, str, Any]] = []  # arrays of Python's own, with copies
         self._seen: dict[int, Any] = {}  # kept alive, so that ids stay those of these objects
         self._pending: list[tuple[Any, str]] = []
         for function in functions:
@@ -136,7 +127,7 @@ class State:
             self._visit(*self._pending.pop())
 
     def _later(self, value: Any, text: str) -> None:
-        if not isinstance(value, int | float | str | bytes | complex | type | None):
+        if not isinstance(value, int | float | str | bytes | complex | None):
             self._pending.append((value, text))
 
     def _visit(self, value: Any, text: str) -> None:
@@ -150,7 +141,12 @@ class State:
                     entry = (array_slot(found, f"{text}[...]"), found, found.state())
                     self.arrays.setdefault(id(found), entry)
             case FunctionType():
-                self._closure(value)
+                self._function(value, text)
+            case functools.partial():
+                for part in (value.func, value.args, value.keywords):
+                    self._later(part, text)
+            case type():
+                self._class(value, text)
             case Steps():
                 self._later(value.at, text)
             case MethodType():
@@ -160,15 +156,37 @@ class State:
                 for k, item in enumerate(cast("tuple[Any, ...]", value)):
                     self._later(item, f"{text}[{k}]")
             case list() | deque():
-                self._container(value, text, dict(enumerate(cast("list[Any]", value))))
+                self._holder(sequence(cast("list[Any]", value), text))
             case dict():
-                self._container(value, text, dict(cast("dict[Any, Any]", value)))
+                self._holder(mapping(cast("dict[Any, Any]", value), text))
             case set():
                 self._sets.append((value, text, frozenset(cast("set[Any]", value))))
-            case _ if hasattr(type(value), "__next__"):
+            case bytearray() | array():
+                self._numbers.append((value, text, value[:]))
+            case _ if hasattr(type(value), "__next__") or is_generator(value):
                 self.iterators.append(text)
+            case _ if not isinstance(value, ModuleType):
+                self._later(getattr(value, "__self__", None), text)  # of a method written in C
             case _:
-                self._object(value, text)
+                pass
+        self._object(value, text)
+
+    def _function(self, function: FunctionType, text: str) -> None:
+        self._closure(function)
+        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            self._later(value, text)
+        self._holder(mapping(vars(function), text or function.__name__, attributes=True))
+
+    def _class(self, cls: type[Any], text: str) -> None:
+        if not is_user_class(cls):
+            return
+        self._holder(class_of(cls, text or cls.__name__))
+        for base in cls.__mro__[1:]:
+            self._later(base, base.__name__)
+        for value in vars(cls).values():
+            parts = (value.fget, value.fset) if isinstance(value, property) else ()
+            for part in (*parts, getattr(value, "__func__", None)):
+                self._later(part, text)
 
     def _closure(self, function: FunctionType) -> None:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -178,22 +196,24 @@ class State:
             self.cells[id(cell)] = (slot, slot.get())
             self._later(slot.get(), name)
 
-    def _container(self, holder: Any, text: str, items: dict[Any, Any]) -> None:
-        self._held.append(_Held(holder, text, items, attributes=False))
-        for key, item in items.items():
-            self._later(item, f"{text}[{key!r}]")
+    def _holder(self, held: Holder) -> None:
+        self._held.append(held)
+        for key, item in held.items.items():
+            self._later(item, held.name_of(key))
 
     def _object(self, value: Any, text: str) -> None:
-        if not (is_user_class(type(value)) or type(value).__name__ in ("SimpleNamespace", "Namespace")):
+        cls = cast("type[Any]", type(value))
+        if not has_state(cls):
             return
+        if is_user_class(cls):
+            self._later(cls, cls.__name__)
+            slots = slots_of(value, text)
+            if slots is not None:
+                self._holder(slots)
         space = getattr(value, "__dict__", None)
-        if not isinstance(space, dict):
-            return
-        self._seen[id(space)] = space
-        attributes = cast("dict[str, Any]", space)
-        self._held.append(_Held(attributes, text, dict(attributes), attributes=True))
-        for name, item in attributes.items():
-            self._later(item, f"{text}.{name}")
+        if isinstance(space, dict):
+            self._seen[id(cast(Any, space))] = space
+            self._holder(mapping(cast("dict[Any, Any]", space), text, attributes=True))
 
     def slots(self) -> Iterator[Slot]:
         """Every place that may hold an operand: variables, arrays, then items and attributes."""
@@ -212,10 +232,17 @@ class State:
             if storage.version != first.version:
                 yield slot
         for held in self._held:
-            yield from _changed(held)
+            reshaped = held.reshaped()
+            if reshaped is not None:
+                raise Unstageable(reshaped)
+            now = held.now()
+            yield from (_slot_in(held, k) for k, v in held.items.items() if not unchanged(now[k], v))
         for found, text, first in self._sets:
             if frozenset(found) != first:
                 raise Unstageable(f"it changes the set `{text}`")
+        for found, text, first in self._numbers:
+            if found != first:
+                raise Unstageable(f"it changes the {type(found).__name__} `{text}`")
 
     def first(self, slot: Slot) -> Any:
         """What a slot that is no array held when the state was recorded; MISSING for one that is new."""
@@ -241,45 +268,11 @@ class State:
         for _, storage, contents in self.arrays.values():
             storage.restore(contents)
         for held in self._held:
-            _put_back(held)
+            held.put_back()
         for found, _, first in self._sets:
             if frozenset(found) != first:
                 found.clear()
                 found.update(first)
-
-
-def _items(holder: Any) -> dict[Any, Any]:
-    return dict(holder) if isinstance(holder, dict) else dict(enumerate(holder))
-
-
-def _changed(held: _Held) -> Iterator[Slot]:
-    now = _items(held.holder)
-    if now.keys() != held.items.keys():
-        verb = (
-            "appends to, or takes from,"
-            if not isinstance(held.holder, dict)
-            else "adds keys to, or takes from,"
-        )
-        verb = "adds or deletes attributes of" if held.attributes else verb
-        raise Unstageable(f"it {verb} `{held.text}`")
-    for key, first in held.items.items():
-        if not unchanged(now[key], first):
-            yield _slot_in(held, key)
-
-
-def _slot_in(held: _Held, key: Any) -> Slot:
-    text = f"{held.text}.{key}" if held.attributes else f"{held.text}[{key!r}]"
-    return _item_slot(held.holder, key, text)
-
-
-def _put_back(held: _Held) -> None:
-    now = _items(held.holder)
-    if now.keys() == held.items.keys() and all(now[k] is v for k, v in held.items.items()):
-        return
-    holder: dict[Any, Any] = held.holder
-    if isinstance(held.holder, dict):
-        dict[Any, Any].clear(holder)  # not as a class of the user's may have it
-        dict[Any, Any].update(holder, held.items)
-    else:
-        held.holder.clear()
-        held.holder.extend(held.items.values())
+        for found, _, first in self._numbers:
+            if found != first:
+                found[:] = first
