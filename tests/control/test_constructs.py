@@ -1,6 +1,6 @@
 """Every construct of docs/python.md, and more: with a deciding number that is known, and with a traced one.
 
-What is run are all functions of the page, and of constructs.py, whose arguments are `x` and `t`. Values and
+What is run are all functions of the page, and of constructs*.py, whose arguments are `x` and `t`. Values and
 derivatives are compared with those of plain Python.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import symgrad
-from control import constructs
+from control import constructs, constructs_state
 from docs_pages import ROOT, examples, run
 
 PAGE = ROOT / "docs" / "python.md"
@@ -43,7 +43,11 @@ def _constructs(space: Mapping[str, Any]) -> dict[str, Construct]:
     }
 
 
-CONSTRUCTS = {**_of_page(), **_constructs(vars(constructs))}
+CONSTRUCTS = {
+    **_of_page(),
+    **_constructs(vars(constructs)),
+    **_constructs(vars(constructs_state)),
+}
 
 
 def _array(size: int) -> Any:

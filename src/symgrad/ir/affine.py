@@ -45,9 +45,11 @@ class Affine:
     const: int = 0
     terms: tuple[tuple[str, int], ...] = ()
 
-    def __add__(self, other: Affine | int) -> Affine:
+    def __add__(self, other: object) -> Affine:
         if isinstance(other, int):
             return Affine(self.const + other, self.terms)
+        if not isinstance(other, Affine):
+            return NotImplemented
         factors = dict(self.terms)
         for name, factor in other.terms:
             factors[name] = factors.get(name, 0) + factor

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import replace
 from typing import cast
 
@@ -16,6 +16,15 @@ from symgrad.ir.regions import as_for, as_while, flow_of
 from symgrad.ir.types import ArrayType
 
 ENDLESS = 1 << 40  # more iterations than a `while` can have, and no product of sizes overflows
+
+
+def fresh_name(hint: str, taken: Container[str]) -> str:
+    """The hint, or a name like it that is not taken."""
+    name, number = hint, 0
+    while name in taken:
+        number += 1
+        name = f"{hint}_{number}"
+    return name
 
 
 # ---- scopes -----------------------------------------------------------------------------------------------

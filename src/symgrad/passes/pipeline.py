@@ -17,6 +17,7 @@ from symgrad.ir.verifier import verify
 from symgrad.passes.contract import contract
 from symgrad.passes.cse import cse
 from symgrad.passes.dce import dce
+from symgrad.passes.double import double
 from symgrad.passes.fold import fold
 from symgrad.passes.fuse import fuse
 from symgrad.passes.hoist import hoist
@@ -35,6 +36,7 @@ PASSES: dict[str, Pass] = {
     "dce": dce,
     "contract": contract,
     "layout": layout,
+    "double": double,
     "fuse": fuse,
     "memory": memory,
 }
@@ -148,10 +150,15 @@ def optimize(function: Function, runner: PassRunner | None = None) -> Function:
     return contracted
 
 
+def fused(function: Function, runner: PassRunner) -> Function:
+    """The optimized function as kernels and contractions in order."""
+    return runner.run("fuse", runner.run("double", function))
+
+
 def schedule(function: Function, runner: PassRunner | None = None) -> Function:
     """The optimized function as kernels and contractions in order, each value with its place in memory."""
     runner = PassRunner.from_environment() if runner is None else runner
-    return runner.run("memory", runner.run("fuse", function))
+    return runner.run("memory", fused(function, runner))
 
 
 def _cleaned(function: Function, runner: PassRunner) -> Function:

@@ -102,6 +102,29 @@ class Facts:
         """The roots that die where a value is made, and that it may be written over."""
         return (v for v in self.dying(result) if self.can_overwrite(self.makers[result], v, result))
 
+    def line(self, result: Value, after: int, taken: dict[Value, Slot]) -> list[Value]:
+        """Values that are written over one another, the last one first, all made after an op."""
+        found = [result]
+        while True:
+            before = (v for v in self.overwriting(found[-1]) if v in self.makers and v not in taken)
+            v = next((v for v in before if self.index[v] > after and v.type == result.type), None)
+            if v is None:
+                return found
+            found.append(v)
+
+    def onwards(self, source: Value, end: int, taken: dict[Value, Slot]) -> list[Value]:
+        """Values that are written over the source, one after the other, and dead before an op."""
+        found, value = list[Value](), source
+        while 0 <= self.dies[value] < end:
+            made = (v for v in self.block.ops[self.dies[value]].results if v.type == source.type)
+            free = (v for v in made if v not in taken and self.dies.get(v, end) < end)
+            v = next((v for v in free if value in self.overwriting(v)), None)
+            if v is None:
+                break
+            found.append(v)
+            value = v
+        return found
+
     def path(self, source: Value, result: Value, taken: dict[Value, Slot]) -> list[Value] | None:
         """Values that may be written over one another, from what is written over the source to the result."""
         came: dict[Value, Value | None] = {result: None}
@@ -280,8 +303,12 @@ class _Planner:
         path = None if source is None else facts.path(source, root, wanted)
         if path is not None:
             wanted.update(dict.fromkeys(path, slot))
-        elif source is None or facts.dies[source] < facts.index[root]:
+        elif source is None:
             wanted[root] = slot
+        elif facts.dies[source] < facts.index[root]:
+            line = facts.line(root, facts.dies[source], wanted)
+            wanted.update(dict.fromkeys(line, slot))
+            wanted.update(dict.fromkeys(facts.onwards(source, facts.index[line[-1]], wanted), slot))
 
     def _make_in_row(self, facts: Facts, wanted: dict[Value, Slot], root: Value, number: int) -> None:
         """Have a row made in its stack, and what it is written over, too."""

@@ -6,7 +6,7 @@ from symgrad.codegen.module_source import ModuleSource
 from symgrad.codegen.steps import STACK_LIMIT, Module
 from symgrad.codegen.target import TARGETS
 from symgrad.ir.core import Function
-from symgrad.passes.pipeline import PassRunner, optimize
+from symgrad.passes.pipeline import PassRunner, fused, optimize
 from symgrad.passes.transform import transformed
 from symgrad.trace.transform import Transform
 
@@ -30,7 +30,7 @@ class Compilation:
 
     def fused(self, optimized: Function) -> Function:
         """Kernels and contractions in order."""
-        return self.runner.run("fuse", optimized)
+        return fused(optimized, self.runner)
 
     def scheduled(self, fused: Function) -> Function:
         """The fused program with every value's place in memory."""

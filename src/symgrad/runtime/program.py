@@ -90,7 +90,7 @@ class Program:
     def runs_on(self) -> str:
         """The target, or the interpreter for a program too long to compile."""
         limit = int(os.environ.get(LIMIT_VARIABLE) or COMPILED_LIMIT)
-        return INTERPRETER if len(self.traced.function.body.ops) > limit else self.target
+        return INTERPRETER if self.traced.ops > limit else self.target
 
     @property
     def executable(self) -> Executable:
@@ -101,7 +101,7 @@ class Program:
     @cached_property
     def _executable(self) -> Executable:
         started = time.perf_counter()
-        name, ops = self.traced.function.name, len(self.traced.function.body.ops)
+        name, ops = self.traced.function.name, self.traced.ops
         if self.runs_on != self.target:
             log.warning(
                 "%s has %d ops: it is interpreted, for compiling it would take minutes; write its loops over"

@@ -31,6 +31,7 @@ class Learned:
     carried: set[str] = field(default_factory=lambda: set[str]())  # slots beyond the assigned variables
     forms: dict[str, Form] = field(default_factory=lambda: dict[str, Form]())  # what slots come to hold
     rebound: set[str] = field(default_factory=lambda: set[str]())  # variables that come to hold other arrays
+    ended: set[str] = field(default_factory=lambda: set[str]())  # arrays that the body ends by a write
     counters: dict[str, int] = field(default_factory=lambda: dict[str, int]())  # and what they grow by
     bound: dict[str, Form] = field(
         default_factory=lambda: dict[str, Form]()
@@ -54,7 +55,8 @@ class Decisions:
         """How each loop and branch runs, in the order of the lines."""
         outcomes = self.outcomes | {site: f"unrolled: {reason}" for site, reason in self.unrolled.items()}
         return [
-            f"{os.path.basename(site[0])}:{site[1]} {outcome}" for site, outcome in sorted(outcomes.items(), key=lambda item: item[0][:3])
+            f"{os.path.basename(site[0])}:{site[1]} {outcome}"
+            for site, outcome in sorted(outcomes.items(), key=lambda item: item[0][:3])
         ]
 
 

@@ -89,11 +89,7 @@ class Environment:
     """All shadows of one trace, and what was relied on to make them."""
 
     def __init__(
-        self,
-        recorder: Recorder,
-        fixed: Mapping[Key, str],
-        counted: Collection[Key],
-        decisions: Decisions,
+        self, recorder: Recorder, fixed: Mapping[Key, str], counted: Collection[Key], decisions: Decisions
     ) -> None:
         self.recorder = recorder
         self.statements = StagedStatements(recorder, decisions)
@@ -101,6 +97,7 @@ class Environment:
         self.counted = counted  # numbers that the function counts
         self.captures = Captures()
         self.writes = Writes()
+        recorder.check_outside = self.writes.check
         self.notes: list[str] = []  # what is fixed in the program, and why
         self.objects = ObjectShadows(self)
         self.arrays: dict[Value, Path] = {}

@@ -60,7 +60,11 @@ class Counting:
     step: int
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(range(self.start, self.stop, self.step))  # each traced number says that it is needed
+        for end in (self.start, self.stop):
+            if isinstance(end, Tracer):
+                cure = "loop over it with `for`; or over a number that does not depend on the arguments"
+                end.recorder.demand(end, "range()", cure)
+        return iter(range(self.start, self.stop, self.step))
 
 
 def shown(place: Dim) -> Any:

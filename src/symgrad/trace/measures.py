@@ -15,6 +15,7 @@ from symgrad.ir.dims import Dim
 from symgrad.ir.ops import measure
 from symgrad.ir.types import I64
 from symgrad.trace.lifting import as_dtype, ramp, strong, to_shape
+from symgrad.trace.open_regions import fresh_count
 from symgrad.trace.places import caller
 from symgrad.trace.tracer import Tracer
 
@@ -29,7 +30,7 @@ def measured(count: Tracer, limit: Dim) -> Dim:
     for name, scope in recorder.measures.get((number, limit), []):
         if recorder.sees(scope):
             return dims.index(name)
-    name = f"n_{sum(map(len, recorder.measures.values()))}"
+    name = fresh_count(recorder, "n")
     recorder.emit(measure, (count.value,), {"limit": limit, "name": name}, loc=recorder.loc or caller())
     recorder.ranges[name] = (0, dims.add(limit, 1))
     recorder.measures.setdefault((number, limit), []).append((name, recorder.ops))

@@ -12,9 +12,12 @@ from dataclasses import dataclass, field, replace
 
 from symgrad.ir.core import Block, Op, Value
 from symgrad.ir.dims import Dim
+from symgrad.ir.index_names import fresh_name
 from symgrad.trace.tracer import Recorder
 
 Values = tuple[Value, ...]
+
+_NOT_NAMES = ("inf", "nan", "True", "False")  # in the text of a program
 
 
 @dataclass(eq=False, slots=True)
@@ -40,6 +43,7 @@ def opened(
         recorder.ranges[index[0]] = index[1]
     try:
         yield region
+        recorder.check_outside()
     finally:
         recorder.ops = recorder.outer.pop()
         if index is not None:
@@ -47,7 +51,7 @@ def opened(
 
 
 def closed(*regions: OpenRegion) -> tuple[Values, tuple[Block, ...]]:
-    """What the regions use from outside, in order of use, and their blocks with that after their params."""
+    """What the regions use from outside, in order of use, and their blocks, with that after their params."""
     captured = tuple(dict.fromkeys(v for region in regions for v in _free(region)))
     return captured, tuple(_block(region, captured) for region in regions)
 
@@ -73,17 +77,16 @@ def _block(region: OpenRegion, captured: Values) -> Block:
     return Block((*region.params, *inner.values()), tuple(ops), results)
 
 
-def fresh_count(recorder: Recorder) -> str:
-    """A name for the trip count of a `while`, which is in scope from there to the end of its block."""
-    recorder.counts += 1
-    return "trips" if recorder.counts == 1 else f"trips_{recorder.counts}"
+def fresh_count(recorder: Recorder, hint: str = "trips") -> str:
+    """A name for a trip count or measure, in scope to the end of its block: no loop in there may have it."""
+    name = fresh_name(hint, recorder.index_names | recorder.count_names)
+    recorder.count_names.add(name)
+    return name
 
 
 def fresh_index(recorder: Recorder, hint: str) -> str:
-    """A name for the index of a loop that no loop around it has."""
-    base = hint if hint.isidentifier() and hint not in ("inf", "nan", "True", "False") else "i"
-    name, number = base, 0
-    while name in recorder.ranges:
-        number += 1
-        name = f"{base}_{number}"
+    """A name for the index of a loop that no loop around it has, and no trip count or measure."""
+    base = hint if hint.isidentifier() and hint.strip("_") and hint not in _NOT_NAMES else "i"
+    name = fresh_name(base, recorder.count_names | recorder.ranges.keys())
+    recorder.index_names.add(name)
     return name

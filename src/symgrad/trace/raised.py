@@ -35,3 +35,6 @@ def noted() -> Generator[list[BaseException]]:
         yield found
     finally:
         _RAISED.reset(token)
+        for error in found:
+            if not isinstance(error, Exception):
+                raise raised(error)  # a signal, which code of the user's must not keep to itself

@@ -238,14 +238,20 @@ def same_mask(a: Tracer, b: Tracer) -> bool:
 
 
 def _same(a: Value, b: Value, makers: dict[Value, Op]) -> bool:
-    if a is b:
-        return True
-    p, q = makers.get(a), makers.get(b)
-    if p is None or q is None or p.opdef is not q.opdef or p.attrs != q.attrs or p.regions or q.regions:
-        return False
-    if a.type != b.type or len(p.operands) != len(q.operands):
-        return False
-    return all(_same(u, v, makers) for u, v in zip(p.operands, q.operands, strict=True))
+    """Whether two values are computed alike, of the same values."""
+    todo, seen = [(a, b)], set[tuple[Value, Value]]()
+    while todo:
+        a, b = pair = todo.pop()
+        if a is b or pair in seen:
+            continue
+        seen.add(pair)
+        p, q = makers.get(a), makers.get(b)
+        if p is None or q is None or p.opdef is not q.opdef or p.attrs != q.attrs or p.regions or q.regions:
+            return False
+        if a.type != b.type or len(p.operands) != len(q.operands):
+            return False
+        todo += zip(p.operands, q.operands, strict=True)
+    return True
 
 
 def mask_of(key: Any) -> Tracer | None:

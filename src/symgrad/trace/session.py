@@ -15,6 +15,7 @@ from symgrad.errors import (
     SymgradError,
     UnsupportedError,
 )
+from symgrad.ir.analysis import walk
 from symgrad.ir.core import Block, Function, Value
 from symgrad.ir.types import array_type, supported
 from symgrad.trace.aliases import apart
@@ -24,7 +25,7 @@ from symgrad.trace.decisions import Decisions, Restart
 from symgrad.trace.dispatch import NUMPY
 from symgrad.trace.environment import Environment
 from symgrad.trace.fixed import fixed_values
-from symgrad.trace.impure import generator_states
+from symgrad.trace.impure import Refusal, generator_states, make_of
 from symgrad.trace.leaf_kinds import LeafKind, Static, leaf_kind, leaf_test
 from symgrad.trace.origin import is_user_class
 from symgrad.trace.promotion import Weak
@@ -91,6 +92,11 @@ class Traced:
     returns: Loc | None  # where it returns
     name: str  # of the function, as errors say it
     written: frozenset[int]  # leaves that the program writes into: `fetch` raises where they share elements
+
+    @property
+    def ops(self) -> int:
+        """How many ops the function has, those of regions included."""
+        return sum(1 for _ in walk(self.function.body))
 
     def accepts(self, names: tuple[str, ...], tree: TreeDef, leaves: Collection[Any]) -> bool:
         """Whether arguments have the structure and types of the traced ones; `fetch` checks the rest."""
@@ -276,6 +282,8 @@ class _Attempt:
         for leaf, path in zip(leaves, leaf_paths(tree, "result"), strict=True):
             if type(leaf) is Tally:
                 raise count_used(leaf, returns(self.request.fn))
+            if type(leaf) is Refusal:
+                raise raised(make_of(leaf)())
             if not isinstance(leaf, Tracer | np.ndarray | np.generic | bool | int | float):
                 raise UnsupportedError(
                     f"the {path} of {self.request.signature.name} is a {type(leaf).__name__}, not an array",

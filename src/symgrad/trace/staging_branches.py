@@ -23,6 +23,7 @@ from symgrad.trace.layouts import relate
 from symgrad.trace.open_regions import OpenRegion, closed, opened
 from symgrad.trace.raised import noted, raised
 from symgrad.trace.state import Slot, State, Unstageable, is_absent, unchanged
+from symgrad.trace.storage import Storage
 from symgrad.trace.tracer import Recorder, Tracer
 from symgrad.trace.trees import flatten
 
@@ -35,6 +36,7 @@ class _Traced:
     """A branch after its trace: its region, and what it made of the places that it changed."""
 
     region: OpenRegion
+    ended: dict[Storage, str] = field(default_factory=lambda: dict[Storage, str]())  # by a write, and why
     found: dict[tuple[int, object], tuple[Slot, Any, tuple[Form, list[Any]] | None]] = field(
         default_factory=lambda: dict[tuple[int, object], tuple[Slot, Any, tuple[Form, list[Any]] | None]]()
     )
@@ -100,6 +102,9 @@ def _trace(recorder: Recorder, branch: Body, state: State, returned: _Returned, 
         if refused:
             raise refused[0]
         for slot in changed:
+            if isinstance(slot.holder, Storage) and slot.holder.why_lost is not None:
+                traced.ended[slot.holder] = slot.holder.why_lost
+                continue
             traced.found[slot.identity] = (slot, slot.get(), read(slot))
     state.restore()
     returned.value = None
@@ -139,6 +144,9 @@ class _Merge:
             self._emit()
         for slot, value in fixed:
             slot.set(value)
+        for branch in self.traced:
+            for storage, why in branch.ended.items():
+                storage.lose(why)
 
     def _side(self, branch: _Traced, slot: Slot) -> tuple[Any, tuple[Form, list[Any]] | None]:
         """What a branch leaves in a place."""
@@ -174,12 +182,13 @@ class _Merge:
     def _refused(self, slot: Slot, values: Sequence[Any]) -> Any:
         """What stands where the branches leave what cannot be one value."""
         name, loc = slot.text, self.loc
+        told = "what is returned" if name.startswith(OWN) else f"`{name}`"
         if any(map(is_absent, values)):
             what = f"`{name}` is bound in one branch only, and a traced value chooses the branch"
             cure = f"bind `{name}` before the branch"
         else:
             kinds = [_described(value) for value in values]
-            what = f"`{name}` is {kinds[0]} in one branch and {kinds[1]} in the other"
+            what = f"{told} is {kinds[0]} in one branch and {kinds[1]} in the other"
             cure = "leave values of one kind and shape in both branches"
         return Refusal(lambda: UnsupportedError(what, loc=loc, cure=cure))
 

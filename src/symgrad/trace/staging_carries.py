@@ -23,6 +23,7 @@ from symgrad.trace.impure import Refusal
 from symgrad.trace.index_values import step_between
 from symgrad.trace.iteration import place_of
 from symgrad.trace.layouts import relate
+from symgrad.trace.sharing import Place, part
 from symgrad.trace.state import MISSING, Slot, State, Unstageable, is_absent
 from symgrad.trace.storage import Storage
 from symgrad.trace.tracer import Recorder, Tracer
@@ -84,7 +85,9 @@ class Carries:
         self.made: list[Made] = []
         self.lost: list[tuple[Slot, str]] = []  # places whose contents do not outlive the body, and why
         wanted = {*assigned, *learned.carried}
-        slots = self._slots(wanted)
+        self.ended = [slot for slot in state.slots() if slot.is_array and slot.text in learned.ended]
+        ended = {slot.identity for slot in self.ended}
+        slots = [slot for slot in self._slots(wanted) if slot.identity not in ended]
         self.counters = [
             Counter(slot, place_of(slot.get())) for slot in slots if slot.text in learned.counters
         ]
@@ -109,7 +112,7 @@ class Carries:
         if later is not None:
             wider = joined(form, later, leaves)
             if wider is None:
-                raise Peel
+                raise Peel(f"`{slot.text}` is {form} before the first iteration and {later} after it")
             form = wider
         with self.recorder.located(self.loc):
             operands = values_of(leaves, form, self.recorder)
@@ -118,6 +121,8 @@ class Carries:
     # ---- around the body ----
     def place(self) -> list[Value]:
         """Give each place fresh params; they are returned in order."""
+        for slot in self.ended:
+            cast(Storage, slot.holder).lose("the body of a loop writes into an array that may be this one")
         for carry in self.carries:
             hint = carry.slot.text if carry.slot.text.isidentifier() else ""
             carry.params = [Value(k.type, hint) for k in carry.form.kinds]
@@ -180,12 +185,16 @@ class Carries:
     def _check_changes(self, index: str) -> None:
         """Note what changed besides the carries; raise Again if that was there before."""
         known = {held.slot.identity for held in (*self.carries, *self.counters)}
+        known |= {slot.identity for slot in self.ended}
         fresh = False
         for slot in self.state.changes():
             if slot.identity in known:
                 continue
             if not slot.is_array and is_absent(self.state.first(slot)):
                 self._bound(slot, index)
+            elif slot.is_array and cast(Storage, slot.holder).why_lost is not None:
+                self.learned.ended.add(slot.text)
+                fresh = True
             elif slot.is_array or read(slot) is not None:
                 self.learned.carried.add(slot.text)
                 self.learned.rebound.add(slot.text)
@@ -202,6 +211,8 @@ class Carries:
     def _bound(self, slot: Slot, index: str) -> None:
         """A place that is bound in the body only: its last value is a result where it can be one."""
         found = read(slot)
+        if type(slot.get()) is Refusal:
+            return  # it says why itself
         if slot.text.startswith(OWN) and found is None:
             self.lost.append((slot, "it is not for use after the loop"))
         elif found is None:
@@ -246,7 +257,7 @@ class Carries:
 
     def are_as_given(self) -> bool:
         """Whether nothing was changed since the places were given their params."""
-        known = {carry.slot.identity for carry in self.carries}
+        known = {carry.slot.identity for carry in self.carries} | {slot.identity for slot in self.ended}
         if any(slot.identity not in known for slot in self.state.changes()):
             return False
         return not any(c.slot.get() is not c.given or _written(c) for c in self.carries)
@@ -271,7 +282,8 @@ class Carries:
 
         `last` has the index of the last iteration, if there certainly is one, and is None otherwise.
         """
-        ran, rebound = last is not None, list[Carry]()
+        ran = last is not None
+        left = [_by_leaf(found.slot.get()) for found in self._holding()]
         rest, inner = list(results), list(bodies_results)
         for carry in self.carries:
             n = len(carry.form.kinds)
@@ -283,7 +295,6 @@ class Carries:
             else:
                 value = held(carry.slot, carry.form, self._last(rest[:n], inner[:n], last), self.recorder)
                 carry.slot.set(value)
-                rebound.append(carry)
                 if not ran and not carry.slot.is_array:
                     self._relate(carry.first, value)
             rest, inner = rest[n:], inner[n:]
@@ -293,10 +304,14 @@ class Carries:
             own = made.slot.text.startswith(OWN)
             made.slot.set(value if ran or own else self._maybe_unbound(made.slot.text))
             rest, inner = rest[n:], inner[n:]
-        for carry in rebound:  # at the end: an array that is put back is lost all the same
-            self._let_go(carry)
+        pairs = zip(self._holding(), left, strict=True)
+        part([place for found, last in pairs for place in _places(found, last)])
         for slot, why in self.lost:
             slot.set(self._lost(slot.text, why))
+
+    def _holding(self) -> list[Carry | Made]:
+        """The variables, items and attributes among the places."""
+        return [found for found in (*self.carries, *self.made) if not found.slot.is_array]
 
     def _last(
         self, results: Sequence[Value], inner: Sequence[Value], last: Mapping[str, Dim] | None
@@ -320,12 +335,6 @@ class Carries:
             for y, _ in _arrays(after):
                 relate(x, y)
 
-    def _let_go(self, carry: Carry) -> None:
-        """Others who hold the array that a variable held at first would see what was written at first."""
-        if _written(carry):
-            for storage in _storages(carry.first):
-                storage.lose(f"a staged loop writes into it, and binds `{carry.slot.text}` to another array")
-
     def _maybe_unbound(self, name: str) -> Refusal:
         what = f"`{name}` is bound in a loop that may not run at all"
         loc = self.loc
@@ -340,6 +349,30 @@ class Carries:
 def _arrays(value: Any) -> list[tuple[Tracer, int]]:
     leaves, _ = flatten(value)
     return [(x, x.storage.version) for x in leaves if isinstance(x, Tracer) and x.array]
+
+
+def _places(found: Carry | Made, left: Sequence[Storage | None]) -> list[Place]:
+    """The arrays of a place, before, in and after a loop."""
+    after = found.slot.get()
+    if is_absent(after):
+        return []
+    missing: list[Storage | None] = [None] * len(left)
+    first, given, written = missing, missing, False
+    if isinstance(found, Carry):
+        given, written = _by_leaf(found.given), _written(found)
+        first = missing if found.first is MISSING else _by_leaf(found.first)
+    leaves, _ = flatten(after)
+    return [
+        Place(found.slot.text, before, inside, frozenset({last, *last.kin}), x, written)
+        for before, inside, last, x in zip(first, given, left, leaves, strict=True)
+        if last is not None and isinstance(x, Tracer)
+    ]
+
+
+def _by_leaf(value: Any) -> list[Storage | None]:
+    """The storage of each leaf that is an array."""
+    leaves, _ = flatten(value)
+    return [x.storage if isinstance(x, Tracer) and x.array else None for x in leaves]
 
 
 def _storages(value: Any) -> list[Storage]:

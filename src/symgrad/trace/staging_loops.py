@@ -108,7 +108,7 @@ class LoopStaging:
                 learned.forms.clear()
                 self._peel(steps, loop)
                 return
-            except (Unstageable, SymgradError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+            except Exception as error:
                 state.restore()
                 self._give_up(site, _reason(error), steps, error)
             else:
@@ -122,7 +122,7 @@ class LoopStaging:
         """Start the trace again with the loop unrolled, if the number of its iterations is known."""
         if dims.is_known(steps.count):
             self.decisions.unrolled[site] = reason
-            raise Restart
+            raise raised(Restart())
         raise raised(_cannot("loop", reason, Loc(*site))) from error
 
     def _peel(self, steps: Steps, loop: _Loop) -> None:
@@ -209,7 +209,7 @@ class LoopStaging:
             trips += 1
             if trips > MAX_KNOWN_TRIPS and site not in self.decisions.unrolled:
                 self.decisions.staged.add(site)
-                raise Restart
+                raise raised(Restart())
         self._stage_while(test, _Loop(body, assigned, site, ends))
 
     def _stage_while(self, test: Callable[[], Any], loop: _Loop) -> None:
@@ -227,17 +227,17 @@ class LoopStaging:
                 return
             except Again:
                 state.restore()
-            except Peel:
-                reason = "what it carries is of another kind after the first iteration"
+            except Peel as error:
+                reason = str(error)
                 break
-            except (Unstageable, SymgradError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+            except Exception as error:
                 reason, cause = _reason(error), error
                 break
         state.restore()
         if site in self.decisions.staged:
             self.decisions.staged.discard(site)
             self.decisions.unrolled[site] = reason
-            raise Restart
+            raise raised(Restart())
         raise raised(_cannot("`while`", reason, Loc(*site))) from cause
 
     def _attempt_while(self, test: Callable[[], Any], loop: _Loop, state: State) -> None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import functools
 from array import array
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
+
+import numpy as np
 
 from symgrad.trace.holders import Holder, class_of, has_state, mapping, sequence, slots_of
 from symgrad.trace.impure import Refusal, is_generator
@@ -99,7 +101,7 @@ def array_slot(storage: Storage, text: str) -> Slot:
     """The contents of an array: a value of the program, or known elements."""
 
     def get() -> Any:
-        return storage.value if storage.held is None else storage.held
+        return storage.value if storage.held is None else storage.held.copy()
 
     def put(value: Any) -> None:
         storage.value = value
@@ -119,6 +121,8 @@ class State:
         self._held: list[Holder] = []
         self._sets: list[tuple[set[Any], str, frozenset[Any]]] = []
         self._numbers: list[tuple[Any, str, Any]] = []  # arrays of Python's own, with copies
+        self._caches: list[tuple[Any, str, int]] = []  # functions that keep their results, and how many
+        self._names: Counter[str] = Counter()
         self._seen: dict[int, Any] = {}  # kept alive, so that ids stay those of these objects
         self._pending: list[tuple[Any, str]] = []
         for function in functions:
@@ -159,8 +163,18 @@ class State:
                 self._holder(sequence(cast("list[Any]", value), text))
             case dict():
                 self._holder(mapping(cast("dict[Any, Any]", value), text))
-            case set():
-                self._sets.append((value, text, frozenset(cast("set[Any]", value))))
+                for key in cast("dict[Any, Any]", value):
+                    self._later(key, f"a key of {text}")
+            case set() | frozenset():
+                members = frozenset(cast("set[Any]", value))
+                if isinstance(value, set):
+                    self._sets.append((value, text, members))
+                for member in members:
+                    self._later(member, f"a member of {text}")
+            case np.ndarray():
+                self._numbers.append((value, text, cast(Any, value).copy()))
+            case functools._lru_cache_wrapper():  # pyright: ignore[reportPrivateUsage]
+                self._caches.append((value, text, value.cache_info().misses))
             case bytearray() | array():
                 self._numbers.append((value, text, value[:]))
             case _ if hasattr(type(value), "__next__") or is_generator(value):
@@ -192,7 +206,9 @@ class State:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             if id(cell) in self.cells:
                 continue
-            slot = cell_slot(cell, name)
+            self._names[name] += 1
+            again = self._names[name] > 1  # the variable of another function
+            slot = cell_slot(cell, f"{name} ({self._names[name]})" if again else name)
             self.cells[id(cell)] = (slot, slot.get())
             self._later(slot.get(), name)
 
@@ -241,8 +257,11 @@ class State:
             if frozenset(found) != first:
                 raise Unstageable(f"it changes the set `{text}`")
         for found, text, first in self._numbers:
-            if found != first:
+            if not _equal(found, first):
                 raise Unstageable(f"it changes the {type(found).__name__} `{text}`")
+        for cached, text, misses in self._caches:
+            if cached.cache_info().misses != misses:
+                raise Unstageable(f"it calls `{text}`, which keeps its results")
 
     def first(self, slot: Slot) -> Any:
         """What a slot that is no array held when the state was recorded; MISSING for one that is new."""
@@ -274,5 +293,10 @@ class State:
                 found.clear()
                 found.update(first)
         for found, _, first in self._numbers:
-            if found != first:
-                found[:] = first
+            if not _equal(found, first):
+                found[... if isinstance(found, np.ndarray) else slice(None)] = first
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two arrays of one kind have the same elements, bit by bit."""
+    return bool(a.tobytes() == b.tobytes()) if isinstance(a, np.ndarray) else bool(a == b)

@@ -37,8 +37,8 @@ class Storage:
     """
 
     __slots__ = (
-        "__weakref__", "_value", "found_in_order", "held", "in_order", "kin", "made_known", "recorder",
-        "relied", "sample", "scope", "version", "why_lost",
+        "__weakref__", "_value", "doubles", "found_in_order", "held", "in_order", "kin", "made_known",
+        "recorder", "relied", "sample", "scope", "version", "why_lost",
     )  # fmt: skip
 
     def __init__(
@@ -55,6 +55,7 @@ class Storage:
         self.relied = False  # whether the program is right only for calls where they do
         self.made_known = held is not None
         self.sample: np.ndarray[Any, Any] | None = held  # an array of this layout, as far as it is known
+        self.doubles: WeakSet[Storage] = WeakSet()  # those that may be this array: a write into it ends them
         self.kin: WeakSet[Storage] = WeakSet()  # those that have the same elements, or copies: NumPy knows
 
     @property
@@ -81,6 +82,12 @@ class Storage:
         """Have every later read refused."""
         self._value, self.held, self.why_lost = None, None, why
         self.version = next(_versions)
+
+    def end_doubles(self) -> None:
+        """Have every later read of an array refused that may be this one, which is written into."""
+        for other in self.doubles:
+            if other.why_lost is None:
+                other.lose("a loop may have left one array in two places, and one of them is written into")
 
     def written(self) -> None:
         """Note that known elements were changed in place."""

@@ -128,7 +128,7 @@ def _attempt_while(loop: _Loop, test: Callable[[], Any], body: Callable[[], None
         with opened(recorder) as asked:
             asked.params = tuple(carries.place())
             asked.results = (_condition(loop, test()),)
-            if any(slot.identity not in carries.identities() for slot in loop.state.changes()):
+            if not carries.are_as_given():
                 raise Unstageable("its condition changes what it can reach")
         with opened(recorder) as region:
             carried = tuple(carries.place())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Iterable, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NoReturn
@@ -46,7 +46,10 @@ class Recorder(Builder):
         self.storages: WeakSet[Storage] = WeakSet()  # of the arrays that are alive
         self.outer: list[list[Op]] = []  # the ops around the region that is open, outermost first
         self.ranges: dict[str, tuple[Dim, Dim]] = {}  # of the indices of the open loops, outermost first
-        self.counts = 0  # of the trip counts that have a name
+        # Raises if the code has changed what outlives the call; a region that is put back must not have.
+        self.check_outside: Callable[[], None] = _nothing
+        self.index_names: set[str] = set()  # of all loops so far
+        self.count_names: set[str] = set()  # of all trip counts and measures so far
         # The names of counts from data, by what they are and their limit, each with the ops that it is among.
         self.measures: dict[tuple[int, Dim], list[tuple[str, list[Op]]]] = {}
         self._numbers: dict[Hashable, int] = {}  # of the ways in which values are computed
@@ -122,7 +125,12 @@ class Recorder(Builder):
         """The result of a new op; integers that follow the indices of loops are noted."""
         made = super().emit(opdef, operands, attrs, type, loc=loc, hint=hint)
         if made.type.dtype.kind in "iub":
-            key = (opdef, tuple(map(self.number_of, operands)), repr(sorted((attrs or {}).items())))
+            key = (
+                opdef,
+                made.type,
+                tuple(map(self.number_of, operands)),
+                repr(sorted((attrs or {}).items())),
+            )
             self._numbered[made] = self._numbers.setdefault(key, len(self._numbers))
         if made.type == WHOLE:
             place = place_of(opdef, operands, attrs or {}, self.places)
@@ -220,6 +228,10 @@ _RUNNING: ContextVar[Recorder | None] = ContextVar("_RUNNING", default=None)
 def running_recorder() -> Recorder | None:
     """The recorder of the innermost trace that is running here."""
     return _RUNNING.get()
+
+
+def _nothing() -> None:
+    pass
 
 
 class ConcreteNeeded(BaseException):

@@ -336,6 +336,7 @@ def check_writeable(x: Tracer) -> None:
             "or a traced value chooses whether a variable holds the one or the other",
             cure="make a copy first: x = x.copy()",
         )
+    x.storage.end_doubles()
 
 
 def _put_out(name: str, x: Tracer, found: Any, where: Any) -> Tracer:

@@ -6,9 +6,9 @@ holds, so that 0 · inf never makes a NaN. Where cotangents meet, the masks are 
 and the edge of a region drop them.
 
 The cotangent of a slice is a *piece* of that of the array: it is laid into zeros only if nothing else meets
-it, and otherwise added at its place, so that reading n elements one by one costs n and not n². That of an array
-into which a piece was written is what it was, *cleared* at that place: the zeros are written only if no
-piece comes to lie there.
+it, and otherwise added at its place, so that reading n elements one by one costs n and not n². That of an
+array into which a piece was written is what it was, *cleared* at that place: the zeros are written only if
+no piece comes to lie there.
 """
 
 from __future__ import annotations

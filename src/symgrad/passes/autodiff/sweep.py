@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from symgrad.ir import dims
 from symgrad.ir.core import Block, Op, Value
-from symgrad.ir.index_names import bound_in, ranges_after
+from symgrad.ir.index_names import bound_in, fresh_name, ranges_after
 from symgrad.ir.types import ArrayType
 from symgrad.passes.autodiff.bars import Bars
 from symgrad.trace.dispatch import NUMPY
@@ -34,10 +34,7 @@ class IndexNames:
 
     def fresh(self, hint: str) -> str:
         """A name that nothing has."""
-        name, number = hint, 0
-        while name in self.taken:
-            number += 1
-            name = f"{hint}_{number}"
+        name = fresh_name(hint, self.taken)
         self.taken.add(name)
         return name
 
