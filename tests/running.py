@@ -18,6 +18,7 @@ from symgrad.codegen.scalar_source import SUPPORT
 from symgrad.codegen.scalar_source import VMATH as VMATH_MODULE
 from symgrad.codegen.target import TARGETS
 from symgrad.codegen.vmath import VMATH
+from symgrad.ir import dims
 from symgrad.ir.builder import Builder
 from symgrad.ir.core import Attr, Function, Value
 from symgrad.ir.interpreter import interpret
@@ -64,7 +65,7 @@ def arguments(example: Example, seed: int = 0) -> list[Any]:
 
 
 def _random(rng: np.random.Generator, t: ArrayType, example: Example) -> Any:
-    shape = tuple(t.shape)
+    shape = tuple(map(dims.known, t.shape))
     if t.dtype.kind == "f":
         return np.asarray(rng.uniform(*example.domain, shape)).astype(t.dtype)
     if t.dtype.kind == "b":

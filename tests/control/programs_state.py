@@ -1,6 +1,7 @@
 """State of every kind in loops: counters, views, containers, attributes, helpers, jumps, zero iterations."""
 
 # ruff: noqa: B007, B905
+# pyright: reportPossiblyUnboundVariable=false
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ def helper_writes(x):
 def swap(x):
     u = x.copy()
     v = np.zeros_like(x)
-    for t in range(11):
+    for _ in range(11):
         v[1:-1] = u[1:-1] + 0.1 * (u[2:] - u[:-2])
         u, v = v, u
     return (u * u).sum() + 3 * v[2]
@@ -56,7 +57,7 @@ def swap(x):
 def best_alias(x):
     best = x * 0
     cur = x.copy()
-    for t in range(9):
+    for _ in range(9):
         best = cur
         cur[0] = cur[0] + 1.0
     return best[0] * 2 + cur[1]
@@ -64,7 +65,7 @@ def best_alias(x):
 
 def lists(x):
     h = [x[0], x[1], 0.0]
-    for t in range(12):
+    for _ in range(12):
         h[2] = h[0] + h[1]
         h[0], h[1] = h[1], h[2] * 0.5
     return h[0] * h[2]
@@ -72,7 +73,7 @@ def lists(x):
 
 def dicts(x):
     s = {"a": x[0], "b": x}
-    for t in range(12):
+    for _ in range(12):
         s["a"] = s["a"] * 0.9 + s["b"].sum()
         s["b"] = s["b"] * 0.5
     return s["a"] + s["b"][0]
@@ -81,11 +82,13 @@ def dicts(x):
 class Cell:
     """State in attributes."""
 
+    def __init__(self, v, w):
+        self.v = v
+        self.w = w
+
 
 def attrs(x):
-    p = Cell()
-    p.v = x[0]
-    p.w = x.copy()
+    p = Cell(x[0], x.copy())
     for t in range(12):
         p.v = p.v + p.w[3]
         p.w[t % 4] += p.v * 0.01
@@ -101,7 +104,7 @@ def appends(x):
 
 def tuplestate(x):
     st = (x[0], x * 1.0)
-    for t in range(15):
+    for _ in range(15):
         h, c = st
         st = (h * 0.9 + c[1], c * 0.99)
     return st[0] + st[1].sum()
@@ -160,7 +163,7 @@ def nested_break(x):
 
 
 def early(x):
-    for i in range(20):
+    for _ in range(20):
         x = x * 0.9
         if x.sum() < 1.0:
             return x.sum() * 2
@@ -182,7 +185,7 @@ def rev(x):
 
 def growing(x):
     y = x[0]
-    for i in range(5):
+    for _ in range(5):
         y = y + x[:3]
     return y.sum()
 
@@ -197,7 +200,7 @@ def acc_int(x):
 def mat(x):
     A = np.outer(x, x) + np.eye(len(x))
     v = x
-    for t in range(10):
+    for _ in range(10):
         v = A @ v
         v = v / np.linalg.norm(v)
     return v @ A @ v
@@ -224,7 +227,7 @@ def condexp(x):
 
 def listarr(x):
     rows = [x * k for k in range(4)]
-    for t in range(10):
+    for _ in range(10):
         rows[0][1] += rows[1].sum()
         rows[2] = rows[2] * 0.9
     return sum(r.sum() for r in rows)

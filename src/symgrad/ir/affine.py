@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
-
-Bounds: TypeAlias = "Mapping[str, Interval]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,18 +17,6 @@ class Interval:
     def empty(self) -> bool:
         """Whether there is no integer in it, so that code with such an index never runs."""
         return self.high < self.low
-
-    def within(self, start: int, stop: int) -> bool:
-        """Whether all of it lies in [start, stop)."""
-        return self.empty or (start <= self.low and self.high < stop)
-
-    def outside(self, start: int, stop: int) -> bool:
-        """Whether none of it lies in [start, stop)."""
-        return self.empty or self.high < start or stop <= self.low or stop <= start
-
-    def meet(self, other: Interval) -> Interval:
-        """The integers in both."""
-        return Interval(max(self.low, other.low), min(self.high, other.high))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,17 +85,6 @@ class Affine:
         """The quotient by a divisor of all its numbers."""
         return Affine(self.const // divisor, tuple((n, f // divisor) for n, f in self.terms))
 
-    def interval(self, bounds: Bounds) -> Interval:
-        """The least interval that holds its values while each name stays within its bounds."""
-        low = high = self.const
-        for name, factor in self.terms:
-            bound = bounds[name]
-            if bound.empty:
-                return Interval(0, -1)
-            ends = (factor * bound.low, factor * bound.high)
-            low, high = low + min(ends), high + max(ends)
-        return Interval(low, high)
-
     def substituted(self, replacing: Mapping[str, Affine]) -> Affine:
         """The expression with names replaced by expressions."""
         found = Affine(self.const)
@@ -143,15 +117,3 @@ def flat_index(shape: Sequence[int], index: Sequence[Affine]) -> Affine:
     for size, component in zip(shape, index, strict=True):
         found = found * size + component
     return found
-
-
-def restricted(expression: Affine, to: Interval, bounds: Bounds) -> dict[str, Interval]:
-    """Tighter bounds of the one name in an expression, given that the expression lies in an interval."""
-    if len(expression.terms) != 1:
-        return {}
-    ((name, factor),) = expression.terms
-    ends = (to.low - expression.const, to.high - expression.const)
-    if factor < 0:
-        ends, factor = (-ends[1], -ends[0]), -factor
-    solved = Interval(-(-ends[0] // factor), ends[1] // factor)
-    return {name: bounds[name].meet(solved)}

@@ -46,7 +46,7 @@ def _doubled(block: Block, ranges: Ranges) -> Block:
         if rounds is not None:
             changed = True
             builder.loc = op.loc
-            found = _emitted(rounds, operands, builder)
+            found = _emitted(rounds, operands, op.results, builder)
             values.update(zip(op.results, found, strict=True))
         elif regions != op.regions or operands != op.operands:
             changed = True
@@ -123,28 +123,30 @@ def _row(stack: Value, at: Dim, builder: Builder) -> Value:
 
 
 # ---- writing it -------------------------------------------------------------------------------------------
-def _emitted(rounds: _Rounds, operands: Sequence[Value], builder: Builder) -> tuple[Value, ...]:
+def _emitted(
+    rounds: _Rounds, operands: Sequence[Value], named_as: Sequence[Value], builder: Builder
+) -> tuple[Value, ...]:
     """The results of a loop that is written anew, on these operands."""
     loop = rounds.loop
     first, constants = operands[: len(loop.carries)], operands[len(loop.carries) :]
     loop = replace(loop, carries=tuple(first), constants=tuple(constants))
     if not rounds.twice:
-        return _appended(loop, builder)
+        return _appended(loop, named_as, builder)
     half, odd = divmod(dims.known(loop.trips), 2)
     # Downwards, the iteration that is left over is that of the lowest index.
     base = dims.add(loop.lower, odd) if loop.reverse else loop.lower
     at = dims.add(base, dims.mul(2, dims.index(loop.index)))
     both = [at, dims.add(at, 1)]
     body = _twice(loop, both[::-1] if loop.reverse else both)
-    results = _appended(replace(loop, lower=0, upper=half, body=body), builder)
+    results = _appended(replace(loop, lower=0, upper=half, body=body), named_as, builder)
     if not odd:
         return results
     last = loop.lower if loop.reverse else dims.shift(loop.upper, 1)
     return builder.inline(with_names(loop.body, {loop.index: last}), (*results, *constants))
 
 
-def _appended(loop: ForLoop, builder: Builder) -> tuple[Value, ...]:
-    builder.append(for_op(loop, builder.loc))
+def _appended(loop: ForLoop, named_as: Sequence[Value], builder: Builder) -> tuple[Value, ...]:
+    builder.append(for_op(loop, builder.loc, [Value(v.type, v.hint) for v in named_as]))
     return builder.ops[-1].results
 
 

@@ -51,6 +51,39 @@ class Steps:
         return replace(self, reverse=not self.reverse)
 
 
+class Once:
+    """Steps that can be run over once, as Python's iterators can."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+        self._rest: Iterator[Any] | None = None  # None as long as nothing was taken
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self._rest is None:
+            self._rest = iter(self._steps)
+        return next(self._rest)
+
+    def all(self) -> Steps | None:
+        """All steps, which are taken with that; None if Python has taken some of them."""
+        if self._rest is not None:
+            return None
+        self._rest = _used_up()
+        return self._steps
+
+
+def _used_up() -> Iterator[Any]:
+    """What is left after a loop, which may have ended early."""
+    raise raised(UnsupportedError(
+        "an iterator (`zip`, `enumerate` or `reversed`) is used again after a loop over it", loc=caller(),
+        why="how many of its items the loop took is not known while the function is traced",
+        cure="make a new one for each loop",
+    ))  # fmt: skip
+    yield
+
+
 @dataclass(frozen=True)
 class Counting:
     """start, start + step, ... before stop, which are data: the program finds out how many there are."""
@@ -87,6 +120,8 @@ def steps_of(items: Any) -> Steps | None:
     match items:
         case Steps():
             return items
+        case Once():
+            return items.all()
         case range():
             return over_range(items.start, items.stop, items.step)
         case Tracer() if items.ndim > 0:
@@ -138,13 +173,14 @@ def traced_zip(*parts: Any, strict: bool = False) -> Any:
     steps = [steps_of(part) for part in parts]
     known = [s for s in steps if s is not None]
     if not parts or len(known) < len(parts):
-        return zip(*parts, strict=strict)
+        given = (part if s is None else s for part, s in zip(parts, steps, strict=True))
+        return zip(*given, strict=strict)
     counts = [s.count for s in known]
     differ = any(count != counts[0] for count in counts)
     if differ and (strict or not all(isinstance(count, int) for count in counts)):
-        return zip(*parts, strict=strict)
+        return zip(*known, strict=strict)
     least = counts[0] if len(set(counts)) == 1 else min(dims.known(count) for count in counts)
-    return Steps(0, least, False, lambda n: tuple(s.nth(n) for s in known))
+    return Once(Steps(0, least, False, lambda n: tuple(s.nth(n) for s in known)))
 
 
 def traced_enumerate(items: Any, start: Any = 0) -> Any:
@@ -152,13 +188,13 @@ def traced_enumerate(items: Any, start: Any = 0) -> Any:
     steps = steps_of(items)
     if steps is None:
         return enumerate(items, start)
-    return Steps(0, steps.count, False, lambda n: (start + n, steps.nth(n)))
+    return Once(Steps(0, steps.count, False, lambda n: (start + n, steps.nth(n))))
 
 
 def traced_reversed(items: Any) -> Any:
     """`reversed`, which stays steps where the items are."""
     steps = steps_of(items)
-    return reversed(items) if steps is None else steps.backwards()
+    return reversed(items) if steps is None else Once(steps.backwards())
 
 
 class _Standing(type):

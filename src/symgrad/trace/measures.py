@@ -17,7 +17,7 @@ from symgrad.ir.types import I64
 from symgrad.trace.lifting import as_dtype, ramp, strong, to_shape
 from symgrad.trace.open_regions import fresh_count
 from symgrad.trace.places import caller
-from symgrad.trace.tracer import Tracer
+from symgrad.trace.tracer import Recorder, Tracer
 
 # The stubs of NumPy do not know that its functions give tracers for tracers.
 np: Any = numpy
@@ -35,6 +35,13 @@ def measured(count: Tracer, limit: Dim) -> Dim:
     recorder.ranges[name] = (0, dims.add(limit, 1))
     recorder.measures.setdefault((number, limit), []).append((name, recorder.ops))
     return dims.index(name)
+
+
+def hidden(recorder: Recorder, place: Dim) -> bool:
+    """Whether a size is part of a place that was measured where values are not seen from here."""
+    rows = [row for found in recorder.measures.values() for row in found]
+    names = {name for name, scope in rows if not recorder.sees(scope)}
+    return not names.isdisjoint(dims.names(place))
 
 
 def span(x: Tracer, size: Dim, part: slice) -> Tracer:

@@ -10,9 +10,11 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from symgrad.errors import Loc, UnsupportedError
 from symgrad.ir.core import Block, Op, Value
 from symgrad.ir.dims import Dim
 from symgrad.ir.index_names import fresh_name
+from symgrad.trace.raised import raised
 from symgrad.trace.tracer import Recorder
 
 Values = tuple[Value, ...]
@@ -75,6 +77,25 @@ def _block(region: OpenRegion, captured: Values) -> Block:
     ]
     results = tuple(inner.get(v, v) for v in region.results)
     return Block((*region.params, *inner.values()), tuple(ops), results)
+
+
+def check_scope(body: Block) -> None:
+    """Raise where a value of a region is used outside: the code kept it where no trace can see."""
+    defined = set(body.params)
+    for op in body.ops:
+        if not defined.issuperset(op.operands):
+            raise raised(_out_of_scope(op.loc))
+        defined.update(op.results)
+    if not defined.issuperset(body.results):
+        raise raised(_out_of_scope(None))
+
+
+def _out_of_scope(loc: Loc | None) -> UnsupportedError:
+    return UnsupportedError(
+        "a value that a staged loop or branch made is used after it", loc=loc,
+        why="the code kept it in an object that a trace cannot look into",
+        cure="keep it in a variable, a list, a dict, or an attribute of a plain object",
+    )  # fmt: skip
 
 
 def fresh_count(recorder: Recorder, hint: str = "trips") -> str:

@@ -165,7 +165,11 @@ class Refusals:
                 _CONVERSION,
                 "leave the value as it is: NumPy functions and operators take it",
             )
-        return np.array(known, dtype=dtype, copy=copy)
+        found = np.array(known, dtype=dtype, copy=copy)
+        if np.shares_memory(found, known):
+            found = found.view()
+            found.flags.writeable = False  # a write would go unnoticed
+        return found
 
     def __contains__(self, item: object) -> bool:
         known = self._known()

@@ -33,7 +33,7 @@ class Selected(Operators):
     __array_priority__ = 1001.0
 
     def __init__(self, values: Tracer, mask: Tracer) -> None:
-        self.values = values  # at all places of the mask
+        self.values = values  # at all places of the mask, in an array of their own
         self.mask = mask
 
     def __hash__(self) -> int:
@@ -49,8 +49,7 @@ class Selected(Operators):
         return Selected(ufunc(*(self._beside(ufunc.__name__, x) for x in operands)), self.mask)
 
     def _in_place(self, sign: str, ufunc: Any, other: Any) -> Any:
-        values = np.copy(self.values)
-        self.values = ufunc(values, self._beside(ufunc.__name__, other), out=values)
+        ufunc(self.values, self._beside(ufunc.__name__, other), out=self.values)
         return self
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
@@ -166,7 +165,7 @@ class Selected(Operators):
 
     def copy(self) -> Selected:
         """The elements in an array of their own."""
-        return Selected(self.values, self.mask)
+        return Selected(np.copy(self.values), self.mask)
 
     # ---- what needs the size ----
     def _refuse(self, what: str) -> NoReturn:

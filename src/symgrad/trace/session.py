@@ -27,6 +27,7 @@ from symgrad.trace.environment import Environment
 from symgrad.trace.fixed import fixed_values
 from symgrad.trace.impure import Refusal, generator_states, make_of
 from symgrad.trace.leaf_kinds import LeafKind, Static, leaf_kind, leaf_test
+from symgrad.trace.open_regions import check_scope
 from symgrad.trace.origin import is_user_class
 from symgrad.trace.promotion import Weak
 from symgrad.trace.raised import noted, raised
@@ -311,7 +312,10 @@ class _Attempt:
             *(param for param, _ in self.recorder.literals),
         ]
         body = Block(tuple(params), tuple(self.recorder.ops), tuple(results))
-        written = frozenset(i for i, x in self.tracers.items() if x.storage.value not in self.params)
+        check_scope(body)
+        written = frozenset(
+            i for i, x in self.tracers.items() if x.storage.is_lost or x.storage.value not in self.params
+        )
         names = [path.text for path, _ in arrays]
         fetch = apart(captures.fetcher([p for p, _ in arrays]), written, self.tracers, arguments.paths, names)
         return Traced(

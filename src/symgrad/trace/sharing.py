@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from symgrad.trace.storage import Storage
 from symgrad.trace.tracer import Tracer
+from symgrad.trace.trees import flatten
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -70,3 +72,9 @@ def _pairs(places: Sequence[Place]) -> set[tuple[Place, Place]]:
             if any((a, b) in found | before for a in direct[p] for b in direct[q]):
                 found.add((p, q))
     return found
+
+
+def by_leaf(value: Any) -> list[Storage | None]:
+    """The storage of each leaf that is an array."""
+    leaves, _ = flatten(value)
+    return [x.storage if isinstance(x, Tracer) and x.array else None for x in leaves]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Callable, Iterable
-from types import CellType
+from types import CellType, CodeType, FunctionType
 from typing import Any, cast
 
 from symgrad.errors import Loc
@@ -16,7 +16,7 @@ from symgrad.trace.decisions import Decisions
 from symgrad.trace.iteration import Counting, steps_of
 from symgrad.trace.places import caller
 from symgrad.trace.staging_branches import stage_branches, stage_short
-from symgrad.trace.staging_loops import LoopStaging
+from symgrad.trace.staging_loops import Loop, LoopStaging
 from symgrad.trace.statements import Body, Site, Statements, cell_of
 from symgrad.trace.tracer import Recorder, Tracer
 
@@ -40,7 +40,7 @@ class StagedStatements(Statements):
     def while_(self, test: Body, body: Body, assigned: tuple[str, ...], site: Site, stop: str | None) -> None:
         flag = None if stop is None else cell_of(body, stop)
         asked = test if flag is None else self._until(flag, test, Loc(*site))
-        self.loops.run_while(asked, body, assigned, site, ends=flag is not None)
+        self.loops.run_while(asked, Loop(body, assigned, site, flag is not None, catches(body)))
 
     def for_(
         self, items: Iterable[Any], body: Body, assigned: tuple[str, ...], site: Site, stop: str | None
@@ -52,7 +52,8 @@ class StagedStatements(Statements):
             return
         steps = steps_of(items)
         if steps is not None:
-            self.loops.run_for(steps, guarded, assigned, site, ends=flag is not None, hint=_first_bound(body))
+            loop = Loop(guarded, assigned, site, flag is not None, catches(body), _first_bound(body))
+            self.loops.run_for(steps, loop)
             return
         for item in items:
             guarded(item)
@@ -72,7 +73,8 @@ class StagedStatements(Statements):
             counter = item + items.step
             body(item)
 
-        self.loops.run_while(test, counted, (*assigned, "counter"), site)
+        loop = Loop(counted, (*assigned, "counter"), site, catches=catches(body))
+        self.loops.run_while(test, loop)
 
     # ---- expressions ----
     def if_exp(self, test: Any, then: Body, orelse: Body) -> Body:
@@ -149,3 +151,18 @@ def _first_bound(body: Body) -> str:
     """What the user calls the item of a loop, or its first part."""
     stored = (i.argval for i in dis.get_instructions(body) if i.opname in ("STORE_DEREF", "STORE_FAST"))
     return next((name for name in stored if name.isidentifier()), "i")
+
+
+def catches(body: Body) -> bool:
+    """Whether code catches exceptions, in its functions inside too."""
+    return isinstance(body, FunctionType) and _catches(body.__code__)
+
+
+def _catches(code: CodeType) -> bool:
+    instructions = list(dis.get_instructions(code))
+    for k, instruction in enumerate(instructions):
+        # A bare `except:` drops the exception at once; `with` and `finally` do not.
+        bare = instruction.opname == "PUSH_EXC_INFO" and instructions[k + 1].opname == "POP_TOP"
+        if bare or instruction.opname == "CHECK_EXC_MATCH":
+            return True
+    return any(isinstance(inside, CodeType) and _catches(inside) for inside in code.co_consts)

@@ -19,11 +19,13 @@ from symgrad.ir.dims import Dim
 from symgrad.trace.carried import Form, held, joined, kind_of, leaves_loop, read, values_of, zeros_of
 from symgrad.trace.convert_names import OWN
 from symgrad.trace.decisions import Learned
+from symgrad.trace.growth import outgrown
 from symgrad.trace.impure import Refusal
 from symgrad.trace.index_values import step_between
 from symgrad.trace.iteration import place_of
 from symgrad.trace.layouts import relate
-from symgrad.trace.sharing import Place, part
+from symgrad.trace.measures import hidden
+from symgrad.trace.sharing import Place, by_leaf, part
 from symgrad.trace.state import MISSING, Slot, State, Unstageable, is_absent
 from symgrad.trace.storage import Storage
 from symgrad.trace.tracer import Recorder, Tracer
@@ -176,16 +178,26 @@ class Carries:
                 self._another_form(carry, form)
             found += values_of(leaves, carry.form, self.recorder)
         self._check_aliases()
+        self._check_growth(found)
         for made in self.made:
             now = read(made.slot)
             assert now is not None
             found += values_of(now[1], made.form, self.recorder)
         return found
 
+    def _check_growth(self, found: Sequence[Value]) -> None:
+        """Python's whole numbers have no end, those of a program do."""
+        names = [(c.slot.text, k) for c in self.carries for k in c.form.kinds]
+        params = [param for c in self.carries for param in c.params]
+        rows = zip(names, params, found, strict=True)
+        name = outgrown(self.recorder.ops, [(text, p, v) for (text, k), p, v in rows if k.weak is int])
+        if name is not None:
+            raise Unstageable(f"`{name}` is a whole number that may grow beyond 64 bits")
+
     def _check_changes(self, index: str) -> None:
-        """Note what changed besides the carries; raise Again if that was there before."""
-        known = {held.slot.identity for held in (*self.carries, *self.counters)}
-        known |= {slot.identity for slot in self.ended}
+        """Note what changed besides the carries; raise Again for what was there before."""
+        known = {slot.identity for slot in self.ended}
+        known |= {held.slot.identity for held in (*self.carries, *self.counters)}
         fresh = False
         for slot in self.state.changes():
             if slot.identity in known:
@@ -283,7 +295,7 @@ class Carries:
         `last` has the index of the last iteration, if there certainly is one, and is None otherwise.
         """
         ran = last is not None
-        left = [_by_leaf(found.slot.get()) for found in self._holding()]
+        left = [by_leaf(found.slot.get()) for found in self._holding()]
         rest, inner = list(results), list(bodies_results)
         for carry in self.carries:
             n = len(carry.form.kinds)
@@ -326,7 +338,10 @@ class Carries:
         place = self.recorder.places.get(inner)
         if place is None or inner.type.rank:
             return outer
-        number = self.recorder.number(dims.substituted(place, last))
+        there = dims.substituted(place, last)
+        if hidden(self.recorder, there):
+            return outer
+        number = self.recorder.number(there)
         return Tracer(outer, self.recorder).lift(number).value
 
     def _relate(self, before: Any, after: Any) -> None:
@@ -359,20 +374,14 @@ def _places(found: Carry | Made, left: Sequence[Storage | None]) -> list[Place]:
     missing: list[Storage | None] = [None] * len(left)
     first, given, written = missing, missing, False
     if isinstance(found, Carry):
-        given, written = _by_leaf(found.given), _written(found)
-        first = missing if found.first is MISSING else _by_leaf(found.first)
+        given, written = by_leaf(found.given), _written(found)
+        first = missing if found.first is MISSING else by_leaf(found.first)
     leaves, _ = flatten(after)
     return [
         Place(found.slot.text, before, inside, frozenset({last, *last.kin}), x, written)
         for before, inside, last, x in zip(first, given, left, leaves, strict=True)
         if last is not None and isinstance(x, Tracer)
     ]
-
-
-def _by_leaf(value: Any) -> list[Storage | None]:
-    """The storage of each leaf that is an array."""
-    leaves, _ = flatten(value)
-    return [x.storage if isinstance(x, Tracer) and x.array else None for x in leaves]
 
 
 def _storages(value: Any) -> list[Storage]:

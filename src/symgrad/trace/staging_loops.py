@@ -31,18 +31,20 @@ from symgrad.trace.state import State, Unstageable
 from symgrad.trace.tracer import Recorder, Tracer
 
 MAX_TRIES = 8  # to trace one body: each try learns of another carry, or of a wider kind of one
+_CATCHES = "it catches exceptions, which plain numbers raise and traced ones do not"
 _NO_INDEX = ""
 _FLAG = array_type(BOOL)
 
 
 @dataclass(frozen=True, slots=True)
-class _Loop:
+class Loop:
     """A loop of the user's code."""
 
     body: Callable[..., Any]
     assigned: Sequence[str]  # the variables that it may assign
     site: Site
-    ends: bool  # whether the body may end it
+    ends: bool = False  # whether the body may end it
+    catches: bool = False  # whether the body catches exceptions
     hint: str = "i"  # what the user calls the index
 
 
@@ -54,18 +56,9 @@ class LoopStaging:
         self.notes: list[str] = []
 
     # ---- for ----
-    def run_for(
-        self,
-        steps: Steps,
-        body: Callable[[Any], Any],
-        assigned: Sequence[str],
-        site: Site,
-        *,
-        ends: bool = False,
-        hint: str = "i",
-    ) -> None:
-        """Run a `for`, staged if its body can be, else step by step; `ends` says that the body may end it."""
-        loop = _Loop(body, assigned, site, ends, hint)
+    def run_for(self, steps: Steps, loop: Loop) -> None:
+        """Run a `for`: staged if its body can be, else an iteration at a time."""
+        body, site = loop.body, loop.site
         known = dims.is_known(steps.count)
         if site in self.decisions.unrolled and known:
             self._unroll(steps, body, site)
@@ -91,12 +84,14 @@ class LoopStaging:
                     cure="write the body so that it is the same for every index",
                 ))  # fmt: skip
 
-    def _stage_for(self, steps: Steps, loop: _Loop) -> None:
+    def _stage_for(self, steps: Steps, loop: Loop) -> None:
         body, site = loop.body, loop.site
         learned = self.decisions.about(site)
         state = State([body, steps.at])
         if state.iterators:
             self._give_up(site, f"it may advance the iterator `{state.iterators[0]}`", steps, None)
+        if loop.catches:
+            self._give_up(site, _CATCHES, steps, None)
         for _ in range(MAX_TRIES):
             try:
                 done = self._attempt_for(steps, loop, state)
@@ -125,7 +120,7 @@ class LoopStaging:
             raise raised(Restart())
         raise raised(_cannot("loop", reason, Loc(*site))) from error
 
-    def _peel(self, steps: Steps, loop: _Loop) -> None:
+    def _peel(self, steps: Steps, loop: Loop) -> None:
         """The first iteration by itself, then the others."""
         body, site = loop.body, loop.site
         if not self.recorder.holds(1, steps.count):
@@ -140,7 +135,7 @@ class LoopStaging:
         else:
             self._stage_for(rest, loop)
 
-    def _attempt_for(self, steps: Steps, loop: _Loop, state: State) -> bool:
+    def _attempt_for(self, steps: Steps, loop: Loop, state: State) -> bool:
         """Trace the body once; False if Python should run it: it is small, or all is known."""
         body, loc = loop.body, Loc(*loop.site)
         carries = self._carries(loop, state)
@@ -180,21 +175,14 @@ class LoopStaging:
         carries.count(steps.count if ran or not carries.counters else _certain(steps.count))
         return True
 
-    def _carries(self, loop: _Loop, state: State) -> Carries:
+    def _carries(self, loop: Loop, state: State) -> Carries:
         learned = self.decisions.about(loop.site)
         return Carries(self.recorder, state, loop.assigned, learned, Loc(*loop.site), ends=loop.ends)
 
     # ---- while ----
-    def run_while(
-        self,
-        test: Callable[[], Any],
-        body: Callable[[], Any],
-        assigned: Sequence[str],
-        site: Site,
-        *,
-        ends: bool = False,
-    ) -> None:
+    def run_while(self, test: Callable[[], Any], loop: Loop) -> None:
         """Run a `while`: in Python as long as its condition is known, then staged."""
+        body, site = loop.body, loop.site
         trips = 0
         while site not in self.decisions.staged:
             state = State([test])
@@ -210,17 +198,16 @@ class LoopStaging:
             if trips > MAX_KNOWN_TRIPS and site not in self.decisions.unrolled:
                 self.decisions.staged.add(site)
                 raise raised(Restart())
-        self._stage_while(test, _Loop(body, assigned, site, ends))
+        self._stage_while(test, loop)
 
-    def _stage_while(self, test: Callable[[], Any], loop: _Loop) -> None:
+    def _stage_while(self, test: Callable[[], Any], loop: Loop) -> None:
         body, site = loop.body, loop.site
         state = State([test, body])
         reason = "what it carries is not settled after some attempts"
         cause: Exception | None = None
-        if state.iterators:
-            raise raised(
-                _cannot("`while`", f"it may advance the iterator `{state.iterators[0]}`", Loc(*site))
-            )
+        if state.iterators or loop.catches:
+            advances = f"it may advance the iterator `{state.iterators[0]}`" if state.iterators else ""
+            raise raised(_cannot("`while`", advances or _CATCHES, Loc(*site)))
         for _ in range(MAX_TRIES):
             try:
                 self._attempt_while(test, loop, state)
@@ -240,7 +227,7 @@ class LoopStaging:
             raise raised(Restart())
         raise raised(_cannot("`while`", reason, Loc(*site))) from cause
 
-    def _attempt_while(self, test: Callable[[], Any], loop: _Loop, state: State) -> None:
+    def _attempt_while(self, test: Callable[[], Any], loop: Loop, state: State) -> None:
         body, loc = loop.body, Loc(*loop.site)
         carries = self._carries(loop, state)
         with noted() as refused:

@@ -21,6 +21,7 @@ from symgrad.trace.holders import Holder, class_of, has_state, mapping, sequence
 from symgrad.trace.impure import Refusal, is_generator
 from symgrad.trace.iteration import Steps
 from symgrad.trace.origin import is_user_class
+from symgrad.trace.selected import Selected
 from symgrad.trace.storage import State as Contents
 from symgrad.trace.storage import Storage
 from symgrad.trace.tracer import Tracer
@@ -153,6 +154,8 @@ class State:
                 self._class(value, text)
             case Steps():
                 self._later(value.at, text)
+            case Selected():
+                self._later(value.values, text)
             case MethodType():
                 self._later(value.__func__, text)
                 self._later(value.__self__, text)

@@ -59,6 +59,11 @@ class Storage:
         self.kin: WeakSet[Storage] = WeakSet()  # those that have the same elements, or copies: NumPy knows
 
     @property
+    def is_lost(self) -> bool:
+        """Whether reads are refused."""
+        return self.why_lost is not None
+
+    @property
     def value(self) -> Value:
         """The current value of the elements; known ones stay known."""
         if self.why_lost is not None:

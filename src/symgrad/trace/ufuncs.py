@@ -134,6 +134,8 @@ def weak_operator(ufunc: np.ufunc, xs: tuple[Any, ...], like: Tracer) -> Any:
     else:
         real = float in kinds or ufunc is np.divide or (ufunc is np.power and _negative(xs[1]))
         result, dtype = (float, F64) if real else (int, I64)
+    if ufunc is np.left_shift and isinstance(xs[1], Tracer) and xs[1].recorder.outer:  # in a loop or branch
+        xs[1].recorder.demand(xs[1], "a shift of a Python integer", "write 2.0**n for 1 << n")
     python: type[int] | type[float] | type[bool] = result
     made = call(
         ufunc, tuple(as_dtype(like.lift(x), dtype) if isinstance(x, Tracer) else python(x) for x in xs), like

@@ -64,7 +64,12 @@ class Writes:
     def watch_tracer(self, tracer: Tracer, text: str) -> None:
         """A captured array."""
         value = tracer.value
-        self.watch(text, lambda: [] if tracer.value is value else [Change(None)])
+
+        def change() -> list[Change]:
+            same = not tracer.storage.is_lost and tracer.value is value
+            return [] if same else [Change(None)]
+
+        self.watch(text, change)
 
     def watch_items(self, shadow: Any, path: Path) -> Any:
         """The shadow of a captured sequence."""

@@ -71,7 +71,10 @@ class InPlace:
                 return self._fresh(self._pure.ufunc(ufunc, method, given, wanted), given)
             where = wanted.pop("where", True)
             del wanted["out"]
-            found = self._pure.ufunc(ufunc, method, given, wanted)
+            if find_tracer((given, wanted)) is None:
+                found = getattr(ufunc, method)(*given, **wanted)
+            else:
+                found = self._pure.ufunc(ufunc, method, given, wanted)
             results = cast("tuple[Any, ...]", found if isinstance(found, tuple) else (found,))
             if where is not True and method != "__call__":
                 raise UnsupportedError(f"np.{ufunc.__name__}.{method} with where= and out=", loc=caller())
@@ -126,7 +129,7 @@ class InPlace:
 
     def operator(self, ufunc: Any, operands: tuple[Any, ...]) -> Any:
         """The result of a Python operator, for which Python numbers stay weak; NotImplemented if not ours."""
-        if any(isinstance(x, Selected) for x in operands):
+        if any(isinstance(x, Selected) for x in operands) or (ufunc is np.multiply and _repeats(operands)):
             return NotImplemented
         like = the_tracer(operands)
         with like.recorder.at_caller():
@@ -150,6 +153,10 @@ class InPlace:
         if held is None:
             self._pure.attribute(x, name)
         found = getattr(held, name)
+        if isinstance(found, np.flatiter | memoryview):
+            fixed = cast(Any, held).view()
+            fixed.flags.writeable = False  # nobody would notice what is written there
+            return getattr(fixed, name)
         if not callable(found):
             return known_part(found, (x,), lambda y: getattr(y, name))
 
@@ -368,6 +375,12 @@ def _with_outs(options: dict[str, Any], positional: tuple[Any, ...]) -> dict[str
     if out is None:
         return {name: option for name, option in options.items() if name != "out"}
     return {**options, "out": out if isinstance(out, tuple) else (out,)}
+
+
+def _repeats(operands: tuple[Any, ...]) -> bool:
+    """Whether Python repeats a sequence, [x] * n, rather than multiplying."""
+    counts = (isinstance(x, Tracer) and not x.array and x.dtype.kind in "iu" for x in operands)
+    return any(counts) and any(isinstance(x, list | tuple | str | bytes) for x in operands)
 
 
 def _foreign(x: Any) -> bool:
