@@ -6,10 +6,12 @@ may be one are *doubles*: after a write into one, the other is not read any more
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from symgrad.trace.state import MISSING
 from symgrad.trace.storage import Storage
 from symgrad.trace.tracer import Tracer
 from symgrad.trace.trees import flatten
@@ -72,6 +74,63 @@ def _pairs(places: Sequence[Place]) -> set[tuple[Place, Place]]:
             if any((a, b) in found | before for a in direct[p] for b in direct[q]):
                 found.add((p, q))
     return found
+
+
+# ---- in the loop ------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A place that a loop binds anew, and the storages of its arrays."""
+
+    name: str
+    first: Sequence[Storage]  # before the loop
+    left: Sequence[Storage]  # at the end of an iteration
+    is_read: bool  # what it holds at the beginning of an iteration
+    given: Sequence[Storage]  # at the beginning of an iteration
+    is_written: bool  # whether the body writes into what it was given
+
+
+def in_two_places(
+    places: Sequence[Held],
+    written: Collection[object],
+    firsts: Sequence[Storage],
+    outer: Collection[Storage],
+) -> str | None:
+    """A place whose array is in another place, too, and is written into; None if there is none.
+
+    Each place is given an array of its own in an iteration, so writes into what others hold would be missed.
+    `written` are the storages from outside that the body writes into; `firsts` what all places hold before the
+    loop, and `outer` all storages outside it.
+    """
+    for place in places:
+        if place.is_read and any(_is_in(storage, written) for storage in (*place.first, *place.left)):
+            return place.name
+    if not any(place.is_written for place in places):
+        return None
+    own = {storage for place in places for storage in place.given}
+    taken = {*outer} - own
+    holders = Counter(map(id, firsts))
+    for place in places:
+        for storage in place.left:
+            if storage in taken or any(holders[id(first)] > 1 for first in place.first):
+                return place.name
+            taken.add(storage)
+    return None
+
+
+def _is_in(storage: Storage, written: Collection[object]) -> bool:
+    """Whether a storage is one that is written into, or may be."""
+    return storage in written or any(other in written for other in storage.kin)
+
+
+def arrays_in(value: Any) -> list[tuple[Tracer, int]]:
+    """The arrays in a value, each with the version of its storage."""
+    leaves, _ = flatten(value)
+    return [(x, x.storage.version) for x in leaves if isinstance(x, Tracer) and x.array]
+
+
+def storages(value: Any) -> list[Storage]:
+    """The storages of the arrays in a value."""
+    return [] if value is MISSING else [tracer.storage for tracer, _ in arrays_in(value)]
 
 
 def by_leaf(value: Any) -> list[Storage | None]:

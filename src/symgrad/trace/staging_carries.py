@@ -7,7 +7,6 @@ Python number that becomes an array's element was one from the start. Then the b
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -25,7 +24,7 @@ from symgrad.trace.index_values import step_between
 from symgrad.trace.iteration import place_of
 from symgrad.trace.layouts import relate
 from symgrad.trace.measures import hidden
-from symgrad.trace.sharing import Place, by_leaf, part
+from symgrad.trace.sharing import Held, Place, arrays_in, by_leaf, in_two_places, part, storages
 from symgrad.trace.state import MISSING, Slot, State, Unstageable, is_absent
 from symgrad.trace.storage import Storage
 from symgrad.trace.tracer import Recorder, Tracer
@@ -129,7 +128,7 @@ class Carries:
             hint = carry.slot.text if carry.slot.text.isidentifier() else ""
             carry.params = [Value(k.type, hint) for k in carry.form.kinds]
             value = held(carry.slot, carry.form, carry.params, self.recorder)
-            carry.arrays = [] if carry.slot.is_array else _arrays(value)
+            carry.arrays = [] if carry.slot.is_array else arrays_in(value)
             carry.given = value
             carry.slot.set(value)
         return [param for carry in self.carries for param in carry.params]
@@ -246,26 +245,22 @@ class Carries:
         raise Again
 
     def _check_aliases(self) -> None:
-        """One array in two places is one array in the next iteration only if nobody writes into it."""
-        if not any(map(_written, self.carries)):
-            return
-        holders = collections.Counter(
-            id(s) for slot in self.state.slots() for s in _storages(self.state.first(slot))
-        )
-        own = {id(tracer.storage) for carry in self.carries for tracer, _ in carry.arrays}
-        outer = {id(storage) for _, storage, _ in self.state.arrays.values()} - own
-        seen: set[int] = set()
-        for carry in self.carries:
-            if carry.slot.is_array:
-                continue
-            before = any(holders[id(s)] > 1 for s in _storages(carry.first))
-            for storage in _storages(carry.slot.get()):
-                if before or id(storage) in seen | outer:
-                    name = carry.slot.text
-                    raise Unstageable(
-                        f"`{name}` shares its elements with another array, and one is written to"
-                    )
-                seen.add(id(storage))
+        """Raise where one array is in two places, and is written into."""
+        read = {v for op in self.recorder.ops for v in op.operands}
+        whole = {c.slot.holder for c in self.carries if c.slot.is_array and c.slot.get() is not c.params[0]}
+        places = [
+            Held(
+                c.slot.text, storages(c.first), storages(c.slot.get()), not read.isdisjoint(c.params),
+                [t.storage for t, _ in c.arrays], _written(c),
+            )
+            for c in self.carries
+            if not c.slot.is_array
+        ]  # fmt: skip
+        firsts = [storage for slot in self.state.slots() for storage in storages(self.state.first(slot))]
+        outer = {storage for _, storage, _ in self.state.arrays.values()}
+        shared = in_two_places(places, whole, firsts, outer)
+        if shared is not None:
+            raise Unstageable(f"`{shared}` shares its elements with another array, and one is written to")
 
     def are_as_given(self) -> bool:
         """Whether nothing was changed since the places were given their params."""
@@ -346,8 +341,8 @@ class Carries:
 
     def _relate(self, before: Any, after: Any) -> None:
         """A variable may hold the array that it held before, or another."""
-        for x, _ in _arrays(before):
-            for y, _ in _arrays(after):
+        for x, _ in arrays_in(before):
+            for y, _ in arrays_in(after):
                 relate(x, y)
 
     def _maybe_unbound(self, name: str) -> Refusal:
@@ -359,11 +354,6 @@ class Carries:
         what, loc = f"`{name}` is used after the loop that binds it", self.loc
         cure = "keep what is needed of it in a variable of the right size"
         return Refusal(lambda: UnsupportedError(what, loc=loc, why=why, cure=cure))
-
-
-def _arrays(value: Any) -> list[tuple[Tracer, int]]:
-    leaves, _ = flatten(value)
-    return [(x, x.storage.version) for x in leaves if isinstance(x, Tracer) and x.array]
 
 
 def _places(found: Carry | Made, left: Sequence[Storage | None]) -> list[Place]:
@@ -382,10 +372,6 @@ def _places(found: Carry | Made, left: Sequence[Storage | None]) -> list[Place]:
         for before, inside, last, x in zip(first, given, left, leaves, strict=True)
         if last is not None and isinstance(x, Tracer)
     ]
-
-
-def _storages(value: Any) -> list[Storage]:
-    return [] if value is MISSING else [tracer.storage for tracer, _ in _arrays(value)]
 
 
 def _written(carry: Carry) -> bool:
