@@ -84,9 +84,9 @@ def _thin(operands: Terms, sizes: dict[str, Dim]) -> Terms:
     """The operands without the axes of size 1 that are larger in another one."""
     found: Terms = []
     for x, term in operands:
-        kept = [i for i, name in enumerate(term) if x.shape[i] == sizes[name]]
+        kept = [i for i, name in enumerate(term) if x.type.shape[i] == sizes[name]]
         if len(kept) < len(term):
-            x = reshape(x, type=array_type(x.dtype, *(x.shape[i] for i in kept)))
+            x = reshape(x, type=array_type(x.dtype, *(x.type.shape[i] for i in kept)))
         found.append((x, "".join(term[i] for i in kept)))
     return found
 
@@ -128,7 +128,7 @@ def _product(operands: Terms, result: str) -> Tracer:
     """The contraction of one or two operands, all of whose axes are shared or in the result."""
     names = {name for _, term in operands for name in term}
     if len(operands) == 1 or names == set(result):
-        sizes = {name: n for x, term in operands for name, n in zip(term, x.shape, strict=True)}
+        sizes = {name: n for x, term in operands for name, n in zip(term, x.type.shape, strict=True)}
         factors = [_laid_out(x, term, result, sizes) for x, term in operands]
         return factors[0] if len(factors) == 1 else factors[0] * factors[1]
     return _several(operands, result)

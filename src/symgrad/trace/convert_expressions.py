@@ -81,12 +81,22 @@ class Expressions(ast.NodeTransformer):
         return call(node, "not_", node.operand) if isinstance(node.op, ast.Not) else node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot):
+            return self._identity(node)
         if len(node.ops) == 1 or bound_names(node.comparators[1:]):
             return self.generic_visit(node)
         first, second, *others = map(self.rewrite, [node.left, *node.comparators])
         steps = [_comparison(op, node) for op in node.ops]
         rest = [x for step, other in zip(steps[1:], others, strict=True) for x in (lazy(other), step)]
         return call(node, "chain", first, second, steps[0], *rest)
+
+    def _identity(self, node: ast.Compare) -> ast.AST:
+        """`a is b`; `a is None` and its kin are Python's."""
+        sides = [node.left, *node.comparators]
+        if any(isinstance(side, ast.Constant) for side in sides):
+            return self.generic_visit(node)
+        same = call(node, "is_", *map(self.rewrite, sides))
+        return same if isinstance(node.ops[0], ast.Is) else call(node, "not_", same)
 
     # ---- what is left to Python ----
     def visit_Assert(self, node: ast.Assert) -> ast.AST:

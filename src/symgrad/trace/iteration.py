@@ -15,7 +15,8 @@ from symgrad.ir.affine import Affine
 from symgrad.ir.dims import Dim
 from symgrad.trace.places import caller
 from symgrad.trace.raised import raised
-from symgrad.trace.tracer import Tracer, running_recorder
+from symgrad.trace.running import running_recorder
+from symgrad.trace.tracer import Tracer
 
 
 @dataclass(frozen=True)

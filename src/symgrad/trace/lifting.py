@@ -55,6 +55,8 @@ def the_tracer(values: Iterable[Any]) -> Tracer:
 
 def shape_of(x: Any) -> Shape:
     """The shape of an operand; NumPy's own np.shape would go through the dispatch."""
+    if isinstance(x, Tracer):
+        return x.type.shape
     found: Shape = x.shape if hasattr(x, "shape") else np.shape(x)
     return found
 
@@ -151,15 +153,15 @@ def ramp(axis: int, shape: Shape, like: Tracer, dtype: DType = I64) -> Tracer:
 
 def to_shape(x: Tracer, shape: Shape) -> Tracer:
     """x broadcast to a shape, without an op if it has the shape already."""
-    if x.shape == shape:
+    if x.type.shape == shape:
         return x
     lead = len(shape) - x.ndim
-    fits = lead >= 0 and all(m in (1, n) for m, n in zip(x.shape, shape[max(lead, 0) :], strict=False))
+    fits = lead >= 0 and all(m in (1, n) for m, n in zip(x.type.shape, shape[max(lead, 0) :], strict=False))
     if not fits:
         raise ShapeError(f"{x.type} cannot be broadcast to shape {shape}", loc=x.here())
-    spread = [i for i, n in enumerate(x.shape) if n == 1 and shape[lead + i] != 1]
+    spread = [i for i, n in enumerate(x.type.shape) if n == 1 and shape[lead + i] != 1]
     if spread:
-        kept = tuple(n for i, n in enumerate(x.shape) if i not in spread)
+        kept = tuple(n for i, n in enumerate(x.type.shape) if i not in spread)
         x = reshape(x, type=array_type(x.dtype, *kept))
     axes = (*range(lead), *(lead + i for i in spread))
     return broadcast(x, axes=axes, type=array_type(x.dtype, *shape)) if axes else x

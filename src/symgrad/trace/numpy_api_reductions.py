@@ -38,7 +38,7 @@ def _truth(value: Any) -> bool:
     return _given(value) and bool(value)
 
 
-def _kept(x: Tracer, axes: tuple[int, ...], shape: tuple[int, ...], keepdims: Any) -> Any:
+def _kept(x: Tracer, axes: tuple[int, ...], shape: Shape, keepdims: Any) -> Any:
     """A reduced array with its axes back as axes of size 1, if asked."""
     if not _truth(keepdims):
         return x
@@ -52,7 +52,7 @@ def _start(initial: Any, like: Tracer) -> Any:
 
 def _reduced(op: OpDef, x: Tracer, axis: Any, keepdims: Any) -> Any:
     axes = axes_of(axis, x.ndim)
-    return _kept(op(x, axes=axes) if axes else x, axes, x.shape, keepdims)
+    return _kept(op(x, axes=axes) if axes else x, axes, x.type.shape, keepdims)
 
 
 def _fold(op: OpDef, join: numpy.ufunc, neutral: int) -> Callable[..., Any]:

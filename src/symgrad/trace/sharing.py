@@ -98,8 +98,8 @@ def in_two_places(
     """A place whose array is in another place, too, and is written into; None if there is none.
 
     Each place is given an array of its own in an iteration, so writes into what others hold would be missed.
-    `written` are the storages from outside that the body writes into; `firsts` what all places hold before the
-    loop, and `outer` all storages outside it.
+    `written` are the storages from outside that the body writes into; `firsts` what all places hold before
+    the loop, and `outer` all storages outside it.
     """
     for place in places:
         if place.is_read and any(_is_in(storage, written) for storage in (*place.first, *place.left)):

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable
 from types import CellType, CodeType, FunctionType
 from typing import Any, cast
 
-from symgrad.errors import Loc
+from symgrad.errors import Loc, UnsupportedError
 from symgrad.trace.decisions import Decisions
 from symgrad.trace.iteration import Counting, steps_of
 from symgrad.trace.places import caller
+from symgrad.trace.raised import raised
 from symgrad.trace.staging_branches import stage_branches, stage_short
 from symgrad.trace.staging_loops import Loop, LoopStaging
 from symgrad.trace.statements import Body, Site, Statements, cell_of
@@ -82,6 +83,16 @@ class StagedStatements(Statements):
             return super().if_exp(test, then, orelse)
         value = stage_branches(self.recorder, test, then, orelse, self._here())
         return lambda: value
+
+    def is_(self, left: Any, right: Any) -> bool:
+        arrays = all(isinstance(x, Tracer) and x.array for x in (left, right))
+        if arrays and self.recorder.outer:
+            raise raised(UnsupportedError(
+                "whether two arrays are one object is not known in a staged loop or branch",
+                loc=self._here(), why="an iteration is given arrays of its own",
+                cure="compare what tells them apart, such as a flag",
+            ))  # fmt: skip
+        return left is right
 
     def not_(self, value: Any) -> Any:
         return ~self._truth(value) if self._decides(value) else super().not_(value)

@@ -7,6 +7,7 @@ what the one branch made of it, or the other. What only one branch binds is not 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -228,7 +229,8 @@ def stage_short(recorder: Recorder, first: Tracer, other: Body, *, ends: bool, l
     """`first or other()` if a true value ends it, else `first and other()`, where first is traced."""
     state = State([other])
     if not state.iterators:
-        with opened(recorder) as region:
+        second = None
+        with opened(recorder) as region, noted(), suppress(Exception):  # the branch raises it again
             second = other()
         plain = all(map(_is_condition, (first, second))) and not _changes(state)
         if plain and all(_is_total(op) for op in region.ops):

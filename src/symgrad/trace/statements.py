@@ -78,6 +78,10 @@ class Statements:
             value = other()
         return value
 
+    def is_(self, left: Any, right: Any) -> bool:
+        """Whether two objects are one."""
+        return left is right
+
     def not_(self, value: Any) -> Any:
         """The other truth value."""
         return not truth(value, "`not`")

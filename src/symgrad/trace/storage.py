@@ -102,13 +102,15 @@ class Storage:
     def state(self) -> State:
         """What `restore` needs to undo all later writes."""
         copy = None if self.held is None else self.held.copy()
-        return State(None if self.held is not None else self._value, self.held, copy, self.version)
+        value = None if self.held is not None else self._value
+        return State(value, self.held, copy, self.version, self.why_lost)
 
     def restore(self, state: State) -> None:
         """Make the elements what they were."""
         if self.version == state.version:
             return
-        self._value, self.held, self.why_lost, self.version = state.value, state.held, None, state.version
+        self._value, self.held = state.value, state.held
+        self.why_lost, self.version = state.why_lost, state.version
         if state.held is not None:
             state.held[...] = state.copy
 
@@ -121,6 +123,7 @@ class State:
     held: np.ndarray[Any, Any] | None
     copy: np.ndarray[Any, Any] | None  # of known elements
     version: int
+    why_lost: str | None
 
 
 # What NumPy does with the parent, or with an array of its layout, to get the view.

@@ -24,11 +24,12 @@ from symgrad.trace.impure import Refusal
 from symgrad.trace.iteration import Counting, Steps, steps_of, traced_range
 from symgrad.trace.places import caller
 from symgrad.trace.raised import raised
+from symgrad.trace.running import running_recorder
 from symgrad.trace.staging_branches import stage_branches
 from symgrad.trace.statements import truth
 from symgrad.trace.structured_carries import described, following, form_of, own, step_of
 from symgrad.trace.structured_staging import Rows, stage_for, stage_while, user_place
-from symgrad.trace.tracer import Recorder, Tracer, running_recorder
+from symgrad.trace.tracer import Recorder, Tracer
 from symgrad.trace.trees import TreeDef, flatten, unflatten
 
 C = TypeVar("C")

@@ -16,7 +16,8 @@ from symgrad.trace.known_arrays import known, plain
 from symgrad.trace.layouts import layout_of, relate
 from symgrad.trace.lifting import as_dtype, dtype_of, find_tracer, fit, ints_of, strong
 from symgrad.trace.places import caller
-from symgrad.trace.tracer import Tracer, running_recorder
+from symgrad.trace.running import running_recorder
+from symgrad.trace.tracer import Tracer
 
 
 # ---- the module math ---------------------------------------------------------------------------------------

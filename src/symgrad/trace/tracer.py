@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any, NoReturn
 from weakref import WeakSet
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from symgrad.errors import Loc, SymgradError, TracedValueError
 from symgrad.ir import dims
-from symgrad.ir.affine import Affine
+from symgrad.ir.affine import Affine, Interval
 from symgrad.ir.builder import Builder
 from symgrad.ir.core import Attr, Op, Value
 from symgrad.ir.dims import Dim
@@ -28,6 +27,8 @@ from symgrad.trace.places import caller
 from symgrad.trace.promotion import Weak, weak_kind
 from symgrad.trace.raised import raised
 from symgrad.trace.refusals import Refusals
+from symgrad.trace.running import RUNNING
+from symgrad.trace.sizes import shown_size
 from symgrad.trace.storage import Storage, View
 
 
@@ -54,6 +55,7 @@ class Recorder(Builder):
         self.measures: dict[tuple[int, Dim], list[tuple[str, list[Op]]]] = {}
         self._numbers: dict[Hashable, int] = {}  # of the ways in which values are computed
         self._numbered: dict[Value, int] = {}
+        self.extents: dict[Value, Interval] = {}  # between which ends Python integers lie
         self.places: dict[Value, Dim] = {}  # what i64 scalars are in terms of these
 
     def literal(self, array: np.ndarray[Any, Any]) -> Value:
@@ -77,11 +79,11 @@ class Recorder(Builder):
     @contextmanager
     def running(self) -> Generator[None]:
         """Within, the code that is traced by this recorder runs."""
-        token = _RUNNING.set(self)
+        token = RUNNING.set(self)
         try:
             yield
         finally:
-            _RUNNING.reset(token)
+            RUNNING.reset(token)
 
     @contextmanager
     def at_caller(self) -> Generator[None]:
@@ -222,14 +224,6 @@ class Recorder(Builder):
         return roots
 
 
-_RUNNING: ContextVar[Recorder | None] = ContextVar("_RUNNING", default=None)
-
-
-def running_recorder() -> Recorder | None:
-    """The recorder of the innermost trace that is running here."""
-    return _RUNNING.get()
-
-
 def _nothing() -> None:
     pass
 
@@ -320,8 +314,8 @@ class Tracer(Operators, Methods, Refusals, Staged):
     # ---- what it is ----
     @property
     def shape(self) -> Any:
-        """The shape, as NumPy has it; sizes that follow the indices of loops are expressions."""
-        return self.type.shape
+        """The shape, as NumPy has it; sizes that are not known are sizes of their own kind."""
+        return tuple(map(shown_size, self.type.shape))
 
     @property
     def dtype(self) -> DType:
@@ -336,7 +330,7 @@ class Tracer(Operators, Methods, Refusals, Staged):
     @property
     def size(self) -> Any:
         """The number of elements."""
-        return self.type.size
+        return shown_size(self.type.size)
 
     @property
     def itemsize(self) -> int:
@@ -346,7 +340,7 @@ class Tracer(Operators, Methods, Refusals, Staged):
     @property
     def nbytes(self) -> Any:
         """The bytes of all elements."""
-        return self.type.nbytes
+        return shown_size(self.type.nbytes)
 
     def __repr__(self) -> str:
         return f"<traced {self.type}>"

@@ -12,6 +12,7 @@ from symgrad.ir.opdef import OpDef
 from symgrad.ir.ops import BY_UFUNC
 from symgrad.ir.ops.elementwise import and_, or_, select
 from symgrad.ir.types import BOOL, F64, I64
+from symgrad.trace.extents import note_extent
 from symgrad.trace.lifting import (
     align,
     as_dtype,
@@ -141,7 +142,10 @@ def weak_operator(ufunc: np.ufunc, xs: tuple[Any, ...], like: Tracer) -> Any:
         ufunc, tuple(as_dtype(like.lift(x), dtype) if isinstance(x, Tracer) else python(x) for x in xs), like
     )
     weak: Weak = bool if ufunc in _BELOW else result
-    return Tracer(as_dtype(made, BOOL if weak is bool else dtype).value, like.recorder, weak)
+    number = Tracer(as_dtype(made, BOOL if weak is bool else dtype).value, like.recorder, weak)
+    if weak is int:
+        note_extent(ufunc, xs, number)
+    return number
 
 
 def _negative(exponent: Any) -> bool:
