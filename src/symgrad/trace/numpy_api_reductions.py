@@ -9,6 +9,7 @@ import numpy
 
 from symgrad.errors import ShapeError, UnsupportedError
 from symgrad.ir import dims
+from symgrad.ir.dims import Shape
 from symgrad.ir.opdef import OpDef
 from symgrad.ir.ops import reductions
 from symgrad.ir.types import BOOL, DType
