@@ -17,6 +17,7 @@ from passes.loop_programs import (
 )
 from passes.random_programs import arguments
 from passes.random_regions import region_programs
+from symgrad.ir.builder import Builder
 from symgrad.ir.core import Function
 from symgrad.ir.interpreter import interpret
 from symgrad.ir.parser import parse_function
@@ -25,7 +26,13 @@ from symgrad.ir.verifier import verify
 from symgrad.passes import PASSES, PassRunner, optimize, schedule
 from symgrad.passes.memory import arena_bytes, lower_bound, memory_report
 
-NAMES = [re.search(r"@(\w+)", text)[1] for text in IN_PLACE]  # pyright: ignore[reportOptionalSubscript]
+
+def _name(text: str) -> str:
+    return re.search(r"@(\w+)", text)[1]  # pyright: ignore[reportOptionalSubscript]
+
+
+NAMES = [_name(text) for text in IN_PLACE]
+TWICE = [text for text in IN_PLACE if "while_loop" not in text]  # its trip count would be bound twice
 
 
 def _scheduled(text: str) -> Function:
@@ -56,6 +63,17 @@ def test_results_are_the_same_in_place(text: str, cleaned: bool) -> None:
 def test_no_iteration_copies_a_whole_array(text: str) -> None:
     placed = _scheduled(text)
     assert copies(placed) == [], format_function(placed)
+
+
+@pytest.mark.parametrize("text", TWICE, ids=_name)
+def test_a_program_that_is_there_twice_lies_in_two_places(text: str) -> None:
+    """Ops that were copied have the very same regions, as has a loop that the reverse sweep runs again."""
+    function, builder = parse_function(text), Builder()
+    results = [v for _ in range(2) for v in builder.inline(function.body, function.body.params)]
+    twice = Function("twice", builder.block(function.body.params, results))
+    placed = schedule(twice, PassRunner(None))
+    args = arguments_of(text, 0)
+    _close(interpret(twice, *args), run_in_arena(placed, args))
 
 
 @given(function=region_programs(), seed=st.integers(0, 3))

@@ -27,11 +27,36 @@ from symgrad.passes.slots import Slot, Slots, slots_of
 
 def memory(function: Function) -> Function:
     """The function with a place for each of its arrays."""
+    function = with_body(function, _with_own_regions(function.body, set()))
     found = slots_of(function)
     placing = _Placing(found, _places(found.slots))
     body = function.body
     params = {param: Place(Space.PARAM, k) for k, param in enumerate(body.params)}
     return with_body(function, placing.block(body, body.params, params))
+
+
+def _with_own_regions(block: Block, seen: set[Value]) -> Block:
+    """The block with values of its own for each region: two ops with one region want it in two places."""
+    ops = list(block.ops)
+    for k, op in enumerate(ops):
+        if flow_of(op) not in (None, Flow.ONCE):
+            ops[k] = replace(op, regions=tuple(_own(region, seen) for region in op.regions))
+    return Block(block.params, tuple(ops), block.results)
+
+
+def _own(region: Block, seen: set[Value]) -> Block:
+    """The region, with new values if those that it has were seen before."""
+    region = _with_own_regions(region, seen)
+    made = {*region.params, *(v for op in region.ops for v in op.results)}
+    if seen.isdisjoint(made):
+        seen |= made
+        return region
+    new = {v: replace(v) for v in made}
+    ops = (
+        replace(op, operands=tuple(new[v] for v in op.operands), results=tuple(new[v] for v in op.results))
+        for op in region.ops
+    )
+    return Block(tuple(new[v] for v in region.params), tuple(ops), tuple(new[v] for v in region.results))
 
 
 def _places(slots: Sequence[Slot]) -> dict[Slot, Place]:
