@@ -53,6 +53,11 @@ def converted(code: CodeType) -> CodeType:
     return _converted(code, code.co_filename)
 
 
+def lacks_source(code: CodeType) -> bool:
+    """Whether code that decides something runs as it is because its source cannot be told."""
+    return _decides(code) and not _calls_runtime(code) and definition_of(code) is None
+
+
 @lru_cache(maxsize=4096)
 def _converted(code: CodeType, file: str) -> CodeType:
     """The same; codes are equal whatever their files."""

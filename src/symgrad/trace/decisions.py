@@ -45,6 +45,9 @@ class Decisions:
     unrolled: dict[Site, str] = field(default_factory=lambda: dict[Site, str]())  # and why
     staged: set[Site] = field(default_factory=lambda: set[Site]())  # from the start, whatever the condition
     outcomes: dict[Site, str] = field(default_factory=lambda: dict[Site, str]())  # of the others, as told
+    unread: set[str] = field(
+        default_factory=lambda: set[str]()
+    )  # functions that cannot be converted, as told
     learned: dict[Site, Learned] = field(default_factory=lambda: dict[Site, Learned]())
 
     def about(self, site: Site) -> Learned:
@@ -54,7 +57,7 @@ class Decisions:
     def notes(self) -> list[str]:
         """How each loop and branch runs, in the order of the lines."""
         outcomes = self.outcomes | {site: f"unrolled: {reason}" for site, reason in self.unrolled.items()}
-        return [
+        return sorted(self.unread) + [
             f"{os.path.basename(site[0])}:{site[1]} {outcome}"
             for site, outcome in sorted(outcomes.items(), key=lambda item: item[0][:3])
         ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from symgrad.errors import UnsupportedError
 from symgrad.trace.capture import Attribute, Exactly, HasCode, Item, Path
-from symgrad.trace.convert import converted
+from symgrad.trace.convert import converted, lacks_source
 from symgrad.trace.convert_expressions import RUNTIME
 from symgrad.trace.impure import refused_builtins
 from symgrad.trace.iteration import ITERATIONS
@@ -42,6 +42,10 @@ def shadow_function(environment: Environment, fn: FunctionType, path: Path) -> A
     if not library:
         space = _globals_of(environment, fn, path)
     code = fn.__code__ if library else converted(fn.__code__)
+    if code is fn.__code__ and not library and lacks_source(code):
+        environment.statements.decisions.unread.add(
+            f"`{fn.__name__}` has no source: it runs as Python runs it"
+        )
     known = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
     cells = tuple(environment.cell(known[name]) for name in code.co_freevars) or None
     shadow = FunctionType(code, space, fn.__name__, None, cells)
