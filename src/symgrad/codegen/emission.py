@@ -242,7 +242,7 @@ class Emission:
         """numerator // divisor (% modulus) as an index."""
         if modulus is not None and self.bounds.inside(numerator, Affine(), Affine(divisor * modulus)):
             modulus = None
-        if modulus is None and numerator.varies_by(divisor):
+        if modulus is None and numerator.has_one_remainder(divisor):
             numerator, divisor = numerator.divided(divisor), 1
             if sum(name not in self.around.bounds for name in numerator.names()) <= 1:
                 return numerator
@@ -311,7 +311,7 @@ def decided(
     if not bounds.inside(index, start, stop):
         found.append(Within(index, plain(start), plain(stop)))
     shifted = index + start * -1
-    if not shifted.varies_by(step):
+    if not shifted.has_one_remainder(step):
         found.append(Multiple(shifted, step))
     elif shifted.const % step:
         return None

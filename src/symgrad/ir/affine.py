@@ -77,7 +77,7 @@ class Affine:
         """The loop indices it depends on."""
         return (name for name, _ in self.terms)
 
-    def varies_by(self, divisor: int) -> bool:
+    def has_one_remainder(self, divisor: int) -> bool:
         """Whether the value has one remainder modulo divisor for all indices."""
         return all(factor % divisor == 0 for _, factor in self.terms)
 

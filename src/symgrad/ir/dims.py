@@ -157,7 +157,7 @@ def strided(start: Dim, stop: Dim, step: int) -> Dim:
         return max(0, -(-span // step))
     if step == 1:
         return span
-    if not span.varies_by(step):
+    if not span.has_one_remainder(step):
         raise UnsupportedError(f"the size ({format_dim(span)}) / {step} is no multiple of an index")
     return plain(Affine(-(-span.const // step), span.divided(step).terms))
 
