@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from symgrad.cli.timing import best_of, first_call
 from symgrad.runtime.compiled import Compiled
 from symgrad.runtime.tables import Json, seconds_text, table
 from symgrad.trace.arguments import Signature
+from symgrad.trace.trees import flatten
 
 # Differences are carried out if that takes no longer than this; else their time is that of so many calls.
 _DIFFERENCES_SECONDS = 1.0
@@ -84,14 +86,30 @@ def _timed(compiled: Compiled, name: str, args: tuple[Any, ...], kwargs: Mapping
 
 
 def _loss(compiled: Compiled, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    found = compiled.fn(*args, **kwargs)
+    found = compiled.fn(*deepcopy(args), **deepcopy(dict(kwargs)))
     return found[0] if compiled.request.has_aux else found
+
+
+def _writes(compiled: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the plain function writes into its arguments, which then have to be copied for each call."""
+    given, named = deepcopy(args), deepcopy(kwargs)
+    compiled.fn(*given, **named)
+    before, after = (flatten(found)[0] for found in ((args, kwargs), (given, named)))
+    return any(
+        not np.array_equal(a, b) for a, b in zip(before, after, strict=True) if isinstance(a, np.ndarray)
+    )
 
 
 def _plain(choice: Chosen) -> list[Contender]:
     """The plain function, and central differences of it over every entry of the differentiated arguments."""
-    compiled, args, kwargs = choice.compiled, choice.args, choice.kwargs
-    once = Contender("NumPy, value", best_of(lambda: compiled.fn(*args, **kwargs)))
+    compiled, args, kwargs = choice.compiled, choice.args, dict(choice.kwargs)
+    copied = _writes(compiled, args, kwargs)
+
+    def call() -> None:
+        given, named = (deepcopy(args), deepcopy(kwargs)) if copied else (args, kwargs)
+        compiled.fn(*given, **named)
+
+    once = Contender("NumPy, value", best_of(call))
     bound = Signature(compiled.fn).bind(args, kwargs)
     leaves = [i for argument in compiled.request.wrt for i in bound.leaves_of(argument)]
     entries = sum(np.size(bound.leaves[i]) for i in leaves)
@@ -104,7 +122,7 @@ def _plain(choice: Chosen) -> list[Contender]:
 
     def all_calls() -> None:
         for _ in range(calls):
-            compiled.fn(*args, **kwargs)
+            call()
 
     return [once, replace(differences, seconds=best_of(all_calls))]
 

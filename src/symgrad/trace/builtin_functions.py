@@ -1,4 +1,4 @@
-"""Python's functions over several values - min, max, sum, any, all - as traced code sees them."""
+"""Python's functions over several values - min, max, sum, any, all, print - as traced code sees them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy
 
+from symgrad.ir.affine import Affine
 from symgrad.trace.promotion import Weak
 from symgrad.trace.substitutes import python_number
 from symgrad.trace.tracer import Tracer
@@ -100,10 +101,17 @@ def _converted(x: Tracer, weak: Weak, otherwise: Callable[[], Any]) -> Any:
     return python_number(_scalar(x), cast(Any, weak))
 
 
+@functools.wraps(builtins.print)
+def _print(*values: Any, **options: Any) -> None:
+    """A traced value is shown as one: the number behind an index is not worth unrolling its loop."""
+    builtins.print(*(repr(x) if isinstance(x, Tracer | Affine) else x for x in values), **options)
+
+
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     builtins.min: _extreme(builtins.min, lambda a, b: a < b),
     builtins.max: _extreme(builtins.max, lambda a, b: a > b),
     builtins.sum: _sum,
     builtins.any: _quantified(builtins.any, np.logical_or, True),
     builtins.all: _quantified(builtins.all, np.logical_and, False),
+    builtins.print: _print,
 }

@@ -98,7 +98,10 @@ def _trace(recorder: Recorder, branch: Body, state: State, returned: _Returned, 
             raise
         except Exception as error:
             what = f"a branch that a traced value chooses raises {type(error).__name__}: {error}"
-            cure = "check it where the function is called"
+            cure = "return a flag beside the value, or check it where the function is called"
+            if isinstance(error, RecursionError):
+                what = "a function calls itself until a traced value ends it, which has no end in a trace"
+                cure = "write it as a loop"
             raise raised(UnsupportedError(what, loc=loc, cure=cure)) from error
         if refused:
             raise refused[0]
