@@ -13,7 +13,7 @@ from symgrad.errors import Loc
 from symgrad.ir import dims
 from symgrad.ir.builder import Builder
 from symgrad.ir.core import Function, Value
-from symgrad.ir.opdef import Example, Gather, OpDef, Scatter
+from symgrad.ir.opdef import Example, Gather, Measure, OpDef, Scatter
 from symgrad.ir.ops import OPS
 
 Array = np.ndarray[Any, Any]
@@ -87,6 +87,9 @@ def programs(draw: st.DrawFn, max_ops: int = 20) -> Program:
             pool.append(param)
             operands.append(param)
         hint, loc = draw(st.sampled_from(HINTS)), draw(st.sampled_from(LOCS))
-        pool.append(builder.emit(op, operands, dict(example.attrs), example.type, loc=loc, hint=hint))
+        attrs = dict(example.attrs)
+        if isinstance(op.lowering, Measure):
+            attrs["name"] = f"n_{len(builder.ops)}"  # no two ops bind one name
+        pool.append(builder.emit(op, operands, attrs, example.type, loc=loc, hint=hint))
     results = draw(st.lists(st.sampled_from(pool), min_size=1, max_size=3))
     return Program(Function("random", builder.block(params, results)), bounds)

@@ -41,7 +41,10 @@ def index(name: str) -> Dim:
 
 def plain(value: Affine) -> Dim:
     """The expression, as an int if it has no names."""
-    return value if value.terms else value.const
+    if not value.terms:
+        return value.const
+    # A size that the user's code met computes otherwise.
+    return value if type(value) is Affine else Affine(value.const, value.terms)
 
 
 def known(dim: Dim) -> int:

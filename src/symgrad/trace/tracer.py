@@ -46,6 +46,7 @@ class Recorder(Builder):
         self.closed = False  # the trace is over: its tracers are dead
         self.storages: WeakSet[Storage] = WeakSet()  # of the arrays that are alive
         self.outer: list[list[Op]] = []  # the ops around the region that is open, outermost first
+        self._beside: list[list[Op]] = []  # the ops that go on where those aside end
         self.ranges: dict[str, tuple[Dim, Dim]] = {}  # of the indices of the open loops, outermost first
         # Raises if the code has changed what outlives the call; a region that is put back must not have.
         self.check_outside: Callable[[], None] = _nothing
@@ -105,14 +106,15 @@ class Recorder(Builder):
     def aside(self) -> Generator[list[Op]]:
         """The list of the ops emitted within, which are not part of the program."""
         kept, self.ops = self.ops, []
+        self._beside.append(kept)
         try:
             yield self.ops
         finally:
-            self.ops = kept
+            self.ops = self._beside.pop()
 
     def sees(self, ops: object) -> bool:
         """Whether values computed in a list of ops may be used where ops are emitted now."""
-        return ops is self.ops or any(ops is outer for outer in self.outer)
+        return ops is self.ops or any(ops is other for other in (*self.outer, *self._beside))
 
     def emit(
         self,
