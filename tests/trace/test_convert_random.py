@@ -203,3 +203,10 @@ def test_random_programs(source: str) -> None:
 @settings(_SETTINGS, max_examples=20_000)
 def test_many_random_programs(source: str) -> None:
     _check(source)
+
+
+def test_a_return_that_nothing_reaches() -> None:
+    _check(
+        "def f(a, b):\n    for c in range(3):\n        for c in range(3):\n            a = a + 1\n"
+        "        else:\n            continue\n        return a\n    return a + 10\n"
+    )

@@ -191,11 +191,11 @@ class _Function:
         made += [_set(_RETURNED, False, loop)] if returns and place.last else []
         made += [_set(broke, False, loop)] if ends else []
         body = self.block(loop.body, Place(broke=broke))
-        stop = ast.Constant(broke if ends else None)
         if isinstance(loop, ast.For):
             target = self.expressions.rewrite(loop.target)
             body = [_assign(target, ast.Name(_ITEM, ast.Load()), loop.target), *body]
             names = bound_names(body)
+            stop = ast.Constant(broke if broke in names else None)  # what ends it may be out of reach
             function = self._function("body", body, names, loop.body[0], _ITEM)
             args = [self.expressions.rewrite(loop.iter), _load(function), self._assigned(names)]
             made += [
@@ -205,6 +205,7 @@ class _Function:
         else:
             test: list[ast.stmt] = [at(ast.Return(self.expressions.rewrite(loop.test)), loop.test)]
             names = bound_names([*test, *body])
+            stop = ast.Constant(broke if broke in names else None)
             asked = self._function("test", test, names, loop.test)
             function = self._function("body", body, names, loop.body[0])
             args = [_load(asked), _load(function), self._assigned(names)]
