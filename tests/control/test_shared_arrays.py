@@ -1,4 +1,4 @@
-"""One array in two places of a loop, one of them written into; and bodies that catch what plain numbers raise."""
+"""One array in two places of a loop, one of them written into; and bodies that catch what numbers raise."""
 
 # pyright: reportPossiblyUnboundVariable=false
 
