@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import operator
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import numpy as np
 
-from symgrad.errors import DTypeError, InternalError, SymgradError, UnsupportedError
+from symgrad.errors import DTypeError, InternalError, UnsupportedError
 from symgrad.trace import (
     contractions,
     einsum_parser,
@@ -29,6 +27,7 @@ from symgrad.trace.lifting import (
     as_dtype,
     dtype_of,
     find_tracer,
+    is_foreign,
     is_listed,
     kind_of,
     prepare,
@@ -78,7 +77,7 @@ class NumPy:
         """The result of a ufunc or of one of its methods."""
         like = the_tracer((operands, options))
         name = ufuncs.name_of(ufunc) + ("" if method == "__call__" else f".{method}")
-        with _at_caller(like):
+        with like.recorder.at_caller():
             return as_numpy_has_it(ufunc, like, self._ufunc(name, ufunc, method, operands, options, like))
 
     def _ufunc(
@@ -117,7 +116,7 @@ class NumPy:
         name = f"{function.__module__.replace('numpy', 'np', 1)}.{function.__name__}"
         if like is None:
             raise UnsupportedError(f"{name}: a traced value lies too deep in its arguments", loc=caller())
-        with _at_caller(like):
+        with like.recorder.at_caller():
             if function in WRITES:
                 # np.full_like(a, t) and its kin end here: NumPy sees only their first argument.
                 _refuse_write(construct(name), WRITES[function])
@@ -148,12 +147,8 @@ class NumPy:
     def operator(self, ufunc: np.ufunc, operands: tuple[Any, ...]) -> Any:
         """The result of a Python operator, for which Python numbers stay weak; NotImplemented if not ours."""
         like = the_tracer(operands)
-        with _at_caller(like):
-            if ufunc is np.multiply and not like.array and like.dtype.kind in "iu":
-                for x in operands:
-                    if isinstance(x, list | tuple | str):
-                        return cast(Any, x) * operator.index(like)  # repeated, and not multiplied
-            for x in filter(_foreign, operands):
+        with like.recorder.at_caller():
+            for x in filter(is_foreign, operands):
                 return _beside(ufunc, x, like)
             xs = tuple(prepare(x, like) for x in operands)
             if all(isinstance(kind_of(x), type) for x in xs) and ufunc is not np.matmul:
@@ -166,7 +161,7 @@ class NumPy:
 
     def in_place(self, x: Tracer, sign: str, ufunc: np.ufunc, other: Any) -> Any:
         """What x is bound to after `x += other` and its kin: a new value, as nothing else has this number."""
-        with _at_caller(x):
+        with x.recorder.at_caller():
             if x.array:
                 raise UnsupportedError(
                     f"`{sign}=` on a traced array is not supported",
@@ -178,12 +173,12 @@ class NumPy:
 
     def index(self, x: Tracer, index: object) -> Any:
         """The result of x[index]."""
-        with _at_caller(x):
+        with x.recorder.at_caller():
             return indexing.index(x, index)
 
     def convert(self, x: Tracer, dtype: Any, casting: str, weak: Weak | None = None) -> Any:
         """The elements of x in another dtype; as a Python number, where `weak` says so."""
-        with _at_caller(x):
+        with x.recorder.at_caller():
             wanted = dtype_of(dtype)
             if not np.can_cast(x.dtype, wanted, casting):  # type: ignore[arg-type]
                 raise DTypeError(f"astype: {x.dtype} cannot be cast to {wanted} with casting={casting!r}")
@@ -199,29 +194,6 @@ class NumPy:
 
 
 NUMPY = NumPy()
-
-
-@contextmanager
-def _at_caller(x: Tracer) -> Generator[None, None, None]:
-    """Ops made within come from the user's line that is running, and errors say so."""
-    recorder = x.recorder
-    if recorder.closed:
-        x.lift(x)
-    if recorder.loc is not None:
-        yield
-        return
-    recorder.loc = caller()
-    try:
-        yield
-    except SymgradError as error:
-        raise raised(error.at(recorder.loc)) from error.__cause__
-    finally:
-        recorder.loc = None
-
-
-def _foreign(x: Any) -> bool:
-    """Whether an operand is no array of numbers, so that its own operators may have a say."""
-    return not isinstance(x, Tracer | list | tuple | int | float) and np.asarray(x).dtype.kind not in "biufc"
 
 
 def _beside(ufunc: np.ufunc, other: Any, like: Tracer) -> Any:

@@ -26,6 +26,11 @@ def is_listed(x: object) -> bool:
     return isinstance(x, list | tuple)
 
 
+def is_foreign(x: Any) -> bool:
+    """Whether an operand is no array of numbers, so that its own operators may have a say."""
+    return not isinstance(x, Tracer | list | tuple | int | float) and np.asarray(x).dtype.kind not in "biufc"
+
+
 def several(values: Any) -> tuple[Any, ...]:
     """The items of a list or tuple, or one value as a tuple of its own."""
     return tuple(values) if is_listed(values) else (values,)

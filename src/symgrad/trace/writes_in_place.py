@@ -15,7 +15,7 @@ from symgrad.ir.core import Op, Value
 from symgrad.trace import numpy_api_writes
 from symgrad.trace.known_arrays import known, known_part, plain
 from symgrad.trace.layouts import Sharing, ravelling, relate, reshaping, row_by_row, writeable
-from symgrad.trace.lifting import as_dtype, find_tracer, fit, the_tracer, tracers_in
+from symgrad.trace.lifting import as_dtype, find_tracer, fit, is_foreign, the_tracer, tracers_in
 from symgrad.trace.meaning import Dispatch
 from symgrad.trace.places import caller
 from symgrad.trace.promotion import Weak
@@ -136,7 +136,7 @@ class InPlace:
             given = plain(operands)
             if find_tracer(given) is not None:
                 return self._fresh(self._pure.operator(ufunc, given), given)
-            if any(map(_foreign, given)):
+            if any(map(is_foreign, given)):
                 return self._pure.operator(ufunc, operands)
             return known(ufunc(*given), like.recorder)
 
@@ -381,11 +381,6 @@ def _repeats(operands: tuple[Any, ...]) -> bool:
     """Whether Python repeats a sequence, [x] * n, rather than multiplying."""
     counts = (isinstance(x, Tracer) and not x.array and x.dtype.kind in "iu" for x in operands)
     return any(counts) and any(isinstance(x, list | tuple | str | bytes) for x in operands)
-
-
-def _foreign(x: Any) -> bool:
-    """Whether an operand is no array of numbers, so that its own operators may have a say."""
-    return not isinstance(x, list | tuple | int | float) and np.asarray(x).dtype.kind not in "biufc"
 
 
 def _arrays(operands: Any) -> list[Any]:
