@@ -171,6 +171,8 @@ class Remap:
     """
 
     pieces: Callable[[tuple[ArrayType, ...], ArrayType, dict[str, Attr]], tuple[Piece, ...]]
+    # The attributes of the same op where a result axis that is read whole has another size.
+    resized: Callable[[dict[str, Attr], int, Dim], dict[str, Attr]] = lambda attrs, axis, size: attrs
 
 
 @dataclass(frozen=True)

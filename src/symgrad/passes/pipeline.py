@@ -24,6 +24,7 @@ from symgrad.passes.hoist import hoist
 from symgrad.passes.layout import layout
 from symgrad.passes.memory import memory
 from symgrad.passes.simplify import simplify
+from symgrad.passes.tile import tile
 
 # A pass that finds nothing to do returns the very function that it was given.
 Pass: TypeAlias = Callable[[Function], Function]
@@ -36,6 +37,7 @@ PASSES: dict[str, Pass] = {
     "dce": dce,
     "contract": contract,
     "layout": layout,
+    "tile": tile,
     "double": double,
     "fuse": fuse,
     "memory": memory,
@@ -152,7 +154,9 @@ def optimize(function: Function, runner: PassRunner | None = None) -> Function:
 
 def fused(function: Function, runner: PassRunner) -> Function:
     """The optimized function as kernels and contractions in order."""
-    return runner.run("fuse", runner.run("double", function))
+    for name in ("tile", "cse", "dce", "double", "fuse"):
+        function = runner.run(name, function)
+    return function
 
 
 def schedule(function: Function, runner: PassRunner | None = None) -> Function:

@@ -9,6 +9,7 @@ from symgrad.errors import Loc
 from symgrad.ir import dims
 from symgrad.passes.fusion_report import KernelReport, fusion_report
 from symgrad.passes.memory import MemoryReport, memory_report
+from symgrad.passes.tile import Tiling, tilings
 from symgrad.runtime.program import Program
 from symgrad.runtime.tables import Json, bytes_text, loc_record, pairs, table
 from symgrad.trace.session import ArgumentLeaf, Captured, Literal
@@ -23,6 +24,7 @@ def explanation(program: Program) -> str:
         ("fixed in the program", list(program.traced.notes) or ["nothing"]),
         ("loops and branches", list(program.traced.loops) or ["none"]),
         ("passes", list(_passes(program))),
+        ("blocks of rows", [str(tiling) for tiling in tilings(program.optimized)] or ["none"]),
         ("kernels", [row for report in fusion_report(program.fused) for row in str(report).splitlines()]),
         ("memory", memory_text(memory_report(scheduled)).splitlines()),
     ]
@@ -47,6 +49,7 @@ def explanation_record(program: Program) -> Json:
             {"name": step.name, "seconds": step.seconds, "before": step.ops_before, "after": step.ops_after}
             for step in program.compilation.runner.steps
         ],
+        "tilings": [_tiling_record(tiling) for tiling in tilings(program.optimized)],
         "kernels": [_kernel_record(report) for report in fusion_report(program.fused)],
         "memory": memory_record(memory_report(scheduled)),
     }
@@ -68,6 +71,18 @@ def _inputs(program: Program) -> Iterator[tuple[str, str, str]]:
 def _passes(program: Program) -> Iterator[str]:
     for step in program.compilation.runner.steps:
         yield f"{step.name:<10} {step.ops_before:>5} -> {step.ops_after:<5} ops  {1e3 * step.seconds:8.2f} ms"
+
+
+def _tiling_record(tiling: Tiling) -> Json:
+    return {
+        "rows": tiling.blocks.region.size,
+        "rows in a block": tiling.blocks.size,
+        "blocks": tiling.blocks.count,
+        "rest": tiling.blocks.rest,
+        "ops": len(tiling.blocks.region.members),
+        "seconds without": tiling.before,
+        "seconds with": tiling.after,
+    }
 
 
 def _kernel_record(report: KernelReport) -> Json:

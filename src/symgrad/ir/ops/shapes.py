@@ -171,9 +171,15 @@ def _slice_pieces(operands: tuple[ArrayType, ...], result: ArrayType, attrs: Att
     return (Piece(0, tuple(Component(axis, s, a) for axis, (s, a) in enumerate(steps))),)
 
 
+def _resized_slice(attrs: Attributes, axis: int, size: Dim) -> Attributes:
+    stop = _dims(attrs, "stop")
+    return {**attrs, "stop": (*stop[:axis], size, *stop[axis + 1 :])}
+
+
 slice_ = OpDef(
     "slice", lambda x, start, stop, step: np.asarray(x)[_slices(start, stop, step)], _infer_slice,
-    Linear(_slice_transpose), Remap(_slice_pieces), "x[start:stop:step], one bound an axis, step ≥ 1",
+    Linear(_slice_transpose), Remap(_slice_pieces, _resized_slice),
+    "x[start:stop:step], one bound an axis, step ≥ 1",
     examples=(
         Example((array_type(F64, 5, 4),), (("start", (1, 0)), ("step", (2, 1)), ("stop", (5, 3)))),
         Example((array_type(F64, 6),), (("start", (1,)), ("step", (2,)), ("stop", (5,)))),
