@@ -26,7 +26,7 @@ MEMORY = 0.1
 FLOP = 0.006  # nanoseconds of an addition in a loop of vectors, for each byte of its result
 PRODUCT = 0.004  # of a multiplication with its addition in a contraction, for each byte of an element
 START = 30.0  # to begin a kernel's loops
-LIBRARY = 150.0  # to call a routine of BLAS
+LIBRARY = 350.0  # to call a routine of BLAS
 
 
 def moving(nbytes: int) -> float:

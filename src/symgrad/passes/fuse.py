@@ -28,6 +28,7 @@ from symgrad.passes.members import is_member, stored_operands
 from symgrad.passes.merge import Node, merged
 from symgrad.passes.reads import Reads
 from symgrad.passes.versions import overwritten, versions
+from symgrad.passes.widen import widen
 
 
 def fuse(function: Function) -> Function:
@@ -39,6 +40,7 @@ def fuse(function: Function) -> Function:
 def _fused(block: Block, ranges: Ranges, own: Set[Value]) -> Block:
     """The block with its work in kernels; `own` are the params whose memory it may write over."""
     ranges = ranges_within(block, ranges)
+    block = widen(block, ranges)
     return _Fuser(_with_views(block, ranges), ranges, own).block()
 
 
