@@ -9,6 +9,7 @@ from symgrad.codegen.loops import Blas
 from symgrad.codegen.scalar_source import BLAS, SUPPORT, ScalarText
 from symgrad.errors import Loc
 from symgrad.ir.affine import ZERO, named
+from symgrad.passes.blas_form import Steps
 
 INDENT = "    "
 
@@ -35,11 +36,10 @@ def blas_lines(call: Blas, scalars: ScalarText, buffer: Callable[[str], str]) ->
     """The lines of a call; `buffer` is the text of a buffer."""
     if call.loc is not None:
         yield f"# {located([call.loc])}"
-    sizes = (call.m * call.k, call.k * call.n, call.m * call.n)
     places = (
         call.at
         if call.batch == 1
-        else tuple(at + named("batch") * size for at, size in zip(call.at, sizes, strict=True))
+        else tuple(at + named("batch") * steps.batch for at, steps in zip(call.at, call.steps, strict=True))
     )
     operands = [
         buffer(name) if at == ZERO else f"{scalars.use('at', SUPPORT)}({buffer(name)}, {at})"
@@ -51,15 +51,35 @@ def blas_lines(call: Blas, scalars: ScalarText, buffer: Callable[[str], str]) ->
 
 
 def _product(call: Blas, scalars: ScalarText, a: str, b: str, result: str) -> str:
-    m, n, k = call.m, call.n, call.k
-    if n == 1:
-        rows, columns = (k, m) if call.trans_a else (m, k)
-        arguments = f"{call.trans_a}, {rows}, {columns}, 1.0, {a}, {columns}, {b}, 1, 0.0, {result}, 1"
-        return f"{scalars.use('gemv', BLAS)}({arguments})"
-    if m == 1:
-        rows, columns = (n, k) if call.trans_b else (k, n)
-        arguments = f"{not call.trans_b}, {rows}, {columns}, 1.0, {b}, {columns}, {a}, 1, 0.0, {result}, 1"
-        return f"{scalars.use('gemv', BLAS)}({arguments})"
-    lda, ldb = m if call.trans_a else k, k if call.trans_b else n
-    flags = f"{call.trans_a}, {call.trans_b}, {m}, {n}, {k}"
-    return f"{scalars.use('gemm', BLAS)}({flags}, 1.0, {a}, {lda}, {b}, {ldb}, 0.0, {result}, {n})"
+    left, right, into = call.steps
+    if call.n == 1:
+        matrix = _matrix(left, call.m, call.k, a)
+        return _gemv(call, scalars, matrix, f"{b}, {right.row}", f"{result}, {into.row}")
+    if call.m == 1:
+        # A row times a matrix: the matrix is transposed once more than it lies.
+        matrix = _matrix(Steps(0, right.column, right.row), call.n, call.k, b)
+        return _gemv(call, scalars, matrix, f"{a}, {left.column}", f"{result}, {into.column}")
+    flags = f"{_lies_transposed(left)}, {_lies_transposed(right)}, {call.m}, {call.n}, {call.k}"
+    operands = f"{call.alpha}, {a}, {_leading(left)}, {b}, {_leading(right)}"
+    return f"{scalars.use('gemm', BLAS)}({flags}, {operands}, {call.beta}, {result}, {into.row})"
+
+
+def _gemv(call: Blas, scalars: ScalarText, matrix: tuple[str, str], vector: str, result: str) -> str:
+    shape, operand = matrix
+    return f"{scalars.use('gemv', BLAS)}({shape}, {call.alpha}, {operand}, {vector}, {call.beta}, {result})"
+
+
+def _matrix(steps: Steps, m: int, k: int, text: str) -> tuple[str, str]:
+    """A matrix that a vector is multiplied by: how it lies, and where."""
+    transposed = _lies_transposed(steps)
+    rows, columns = (k, m) if transposed else (m, k)
+    return f"{transposed}, {rows}, {columns}", f"{text}, {_leading(steps)}"
+
+
+def _lies_transposed(steps: Steps) -> bool:
+    return steps.column != 1
+
+
+def _leading(steps: Steps) -> int:
+    """The step between runs."""
+    return steps.column if _lies_transposed(steps) else steps.row

@@ -36,7 +36,7 @@ def contract(function: Function) -> Function:
 
 
 def _rules_for(opdef: OpDef) -> tuple[Rule, ...]:
-    return (pair_up, expand) if isinstance(opdef.lowering, Contract) else ()
+    return (pair_up, expand) if isinstance(opdef.lowering, Contract) and not opdef.lowering.adds else ()
 
 
 def _nominal(size: Dim) -> int:
