@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from math import inf
 from typing import Any
 from unittest import mock
 
@@ -35,7 +36,7 @@ SEEDS = st.integers(0, 3)
 @contextmanager
 def always_blas() -> Generator[None]:
     """Every product of two matrices counts as large enough for BLAS."""
-    with mock.patch.object(contract, "BLAS_MIN_PRODUCTS", 1):
+    with mock.patch.multiple(contract, BLAS_MIN_PRODUCTS=1, loop_cost=lambda *_: inf):
         yield
 
 

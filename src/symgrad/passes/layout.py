@@ -21,7 +21,7 @@ from symgrad.ir.core import Function, Op, Value
 from symgrad.ir.opdef import Contract, OpDef, Reduce, Remap, Scalar
 from symgrad.ir.ops import axis_sizes, einsum, join_spec
 from symgrad.ir.ops.shapes import broadcast, transpose
-from symgrad.passes.blas_cost import blas_cost, copy_cost
+from symgrad.passes.blas_cost import LONG_SUM, blas_cost, copy_cost
 from symgrad.passes.blas_form import BLAS_TYPES, form_of, roles
 from symgrad.passes.rewrite import Context, Rule, rewrite
 from symgrad.passes.rules.contractions import spec_of, untransposed
@@ -38,7 +38,6 @@ MIN_GAIN = 0.95  # another form must cost less than this part of what the contra
 ABSORBED = 0.1  # what moving a result costs of a copy, where whoever reads it takes it in any order
 FREE_FLOPS = 8  # additions that are done again rather than have their result moved
 FREE_DEPTH = 4  # how far up an array is followed to what it is computed from
-LONG_SUM = 256  # additions that are worth the order in which a scalar adds them
 
 
 def layout(function: Function) -> Function:
