@@ -23,10 +23,13 @@ SERVED = (
     "ik,kj->ij", "ki,kj->ij", "ik,jk->ij", "ki,jk->ij", "ik,k->i", "ki,k->i", "k,kj->j", "k,jk->j",
     "lk,kj->lj",
     "ik,kl->il", "bik,bkj->bij", "bki,bjk->bij", "bik,bk->bi", "bk,bkj->bj", "ibk,kj->ibj",
-    "ik,kjb->ijb",
+    "ik,kjb->ijb", "ik,kj->ji", "kib,jk->ibj", "ibk,bkj->ibj", "bik,kbj->bij", "kbi,jbk->bij", "ibk,jbk->jbi",
+    "bik,kb->bi",
 )  # fmt: skip
 NOT_SERVED = (
-    "ik,kj->ji",
+    "ikb,kjb->ijb",
+    "ikbl,kjb->ijbl",
+    "ijk,kb->ibj",
     "i,j->ij",
     "ik,ik->i",
     "i,i->",

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from running import Kernel as Program
-from symgrad.codegen import loops, numba_blas, numba_support
+from symgrad.codegen import numba_blas, numba_support
 from symgrad.codegen.expressions import (
     Apply,
     Literal,
@@ -57,6 +57,8 @@ from symgrad.ir.affine import Affine, named
 from symgrad.ir.opdef import Reduction
 from symgrad.ir.ops import OPS
 from symgrad.ir.types import BOOL, F32, F64, I64, array_type
+from symgrad.passes import blas_form
+from symgrad.passes.blas_form import Steps
 
 I, J, M = named("i"), named("j"), named("m")
 V, ONE = Name("v", F64), Literal(1.0, F64)
@@ -89,6 +91,8 @@ def inner(*body: Statement, start: Affine | None = None, stop: Affine | None = N
     """A loop over j within one over i."""
     return For("j", Affine() if start is None else start, I if stop is None else stop, 1, None, tuple(body))
 
+
+SIDE_BY_SIDE = (Steps(0, 3, 1), Steps(0, 1, 1), Steps(0, 1, 1))  # a row and a column
 
 GOOD: list[tuple[Statement, ...]] = [
     (loop(LOAD, Store("y", I, V)),),
@@ -125,7 +129,7 @@ GOOD: list[tuple[Statement, ...]] = [
     ),
     (If(TRUE, (Let("v", ONE),), (Let("v", ONE),)),),
     (Clamp("at", Literal(3, I64), 9), Store("y", named("at"), ONE)),
-    (Blas(1, 2, 1, 3, False, False, "x", "x", "y", None, (Affine(4), Affine(), Affine(8))),),
+    (Blas(1, 2, 1, 3, "x", "x", "y", SIDE_BY_SIDE, None, (Affine(4), Affine(), Affine(8))),),
 ]
 
 
@@ -196,8 +200,9 @@ BAD: list[tuple[str, tuple[Statement, ...]]] = [
     ),
     ("an index is an i64", (Clamp("at", ONE, 3),)),
     ("reaches 0 to 10 of 10", (Clamp("at", Literal(3, I64), 10), Store("y", named("at"), ONE))),
-    ("x is only read", (Blas(1, 1, 1, 3, False, False, "x", "x", "x", None),)),
-    ("reaches", (Blas(1, 2, 2, 3, False, False, "x", "x", "y", None, (Affine(5), Affine(), Affine())),)),
+    ("x is only read", (Blas(1, 1, 1, 3, "x", "x", "x", SIDE_BY_SIDE, None),)),
+    ("reaches", (Blas(1, 2, 2, 3, "x", "x", "y", SIDE_BY_SIDE, None, (Affine(5), Affine(), Affine())),)),
+    ("y is read before", (Blas(1, 1, 1, 2, "x", "x", "y", SIDE_BY_SIDE, None, beta=1.0),)),
 ]
 
 
@@ -219,13 +224,13 @@ def test_steps_are_checked() -> None:
     verify_module(module)
     call = module.steps[-1]
     assert isinstance(call, CallKernel)
-    blas = Blas(1, 4, 5, 3, False, False, "x", "y", "out_0", None)
+    blas = Blas(1, 4, 5, 3, "x", "y", "out_0", (Steps(0, 3, 1), Steps(0, 5, 1), Steps(0, 5, 1)), None)
     for message, steps in {
         "takes": [CallKernel(call.kernel, call.buffers[:-1])],
         "is not a buffer": [CallKernel(call.kernel, call.buffers[::-1])],
         "defined twice": [*module.steps, module.steps[0]],
         "does not lie in the arena": [ArenaView("b", 8, 1, F64)],
-        "is not a buffer of 20": [blas],
+        "is not a buffer of more than 19": [blas],
         "is an argument and is written": [replace(blas, m=1, n=6, k=1, a="out_1", b="z", result="z")],
     }.items():
         with pytest.raises(InternalError, match=message):
@@ -250,4 +255,4 @@ def test_the_text_shows_the_whole_program() -> None:
 def test_constants_that_numba_has_too_are_the_same() -> None:
     assert SUM_BLOCK == numba_support.SUM_BLOCK
     assert STACK_LIMIT == numba_support.STACK_LIMIT
-    assert loops.MAX_BLAS_SIZE == numba_blas.MAX_SIZE
+    assert blas_form.MAX_BLAS_SIZE == numba_blas.MAX_SIZE

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from math import inf
+from typing import Any
 from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from numpy.lib.stride_tricks import as_strided
 
 from passes.arena_run import run_in_arena
 from passes.random_programs import Array, arguments, numeric_programs
@@ -18,21 +21,22 @@ from symgrad.ir import dims
 from symgrad.ir.core import Function
 from symgrad.ir.interpreter import interpret
 from symgrad.ir.opdef import Contract
+from symgrad.ir.ops import einsum, factors
 from symgrad.ir.printer import format_function
 from symgrad.ir.verifier import verify
 from symgrad.passes import PASSES, PassRunner, contract, optimize, schedule
-from symgrad.passes.blas_form import blas_form
+from symgrad.passes.blas_form import Steps, blas_form
 from symgrad.passes.memory import arena_bytes, lower_bound
 
 EXACT = ("cse", "dce", "fuse")
-ROUNDED = ("simplify", "fold", "contract", "layout")
+ROUNDED = ("simplify", "fold", "contract", "layout", "accumulate")
 SEEDS = st.integers(0, 3)
 
 
 @contextmanager
 def always_blas() -> Generator[None]:
     """Every product of two matrices counts as large enough for BLAS."""
-    with mock.patch.object(contract, "BLAS_MIN_PRODUCTS", 1):
+    with mock.patch.multiple(contract, BLAS_MIN_PRODUCTS=1, loop_cost=lambda *_: inf):
         yield
 
 
@@ -122,12 +126,20 @@ def test_products_of_matrices_are_what_their_form_says(function: Function, seed:
         form = blas_form(op)
         if form is None:
             continue
-        a, b = (rng.uniform(-1, 1, tuple(map(dims.known, v.type.shape))) for v in op.operands)
-        batch, m, n, k = map(dims.known, (form.batch, form.m, form.n, form.k))
-        left = a.reshape(batch, k, m).swapaxes(1, 2) if form.trans_a else a.reshape(batch, m, k)
-        right = b.reshape(batch, n, k).swapaxes(1, 2) if form.trans_b else b.reshape(batch, k, n)
-        found = np.asarray(op.opdef.evaluate(a, b, **op.keywords()))
-        np.testing.assert_allclose(found.reshape(batch, m, n), left @ right, rtol=1e-12, atol=1e-12)
+        a, b = (rng.uniform(-1, 1, tuple(map(dims.known, v.type.shape))) for v in factors(op))
+        left, right = (b, a) if form.swapped else (a, b)
+        expected = np.asarray(einsum.evaluate(a, b, spec=op.keywords()["spec"]))
+        product = _matrices(left, form.left, form.batch, form.m, form.k) @ _matrices(
+            right, form.right, form.batch, form.k, form.n
+        )
+        found = _matrices(expected, form.result, form.batch, form.m, form.n)
+        np.testing.assert_allclose(found, product, rtol=1e-12, atol=1e-12)
+
+
+def _matrices(array: Any, steps: Steps, batch: int, rows: int, columns: int) -> Any:
+    """The matrices that lie in an array so many elements apart."""
+    strides = tuple(8 * step for step in (steps.batch, steps.row, steps.column))
+    return as_strided(np.ascontiguousarray(array), (batch, rows, columns), strides)
 
 
 @given(program=programs(), seed=SEEDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from os.path import basename
 
+from symgrad.codegen.blas_routine import Gemm, Gemv, routine_of
 from symgrad.codegen.loops import Blas
 from symgrad.codegen.scalar_source import BLAS, SUPPORT, ScalarText
 from symgrad.errors import Loc
@@ -35,11 +36,10 @@ def blas_lines(call: Blas, scalars: ScalarText) -> Iterator[str]:
     """The lines of a call."""
     if call.loc is not None:
         yield f"# {located([call.loc])}"
-    sizes = (call.m * call.k, call.k * call.n, call.m * call.n)
     places = (
         call.at
         if call.batch == 1
-        else tuple(at + named("batch") * size for at, size in zip(call.at, sizes, strict=True))
+        else tuple(at + named("batch") * steps.batch for at, steps in zip(call.at, call.steps, strict=True))
     )
     operands = [
         name if at == ZERO else f"{scalars.use('at', SUPPORT)}({name}, {at})"
@@ -51,15 +51,12 @@ def blas_lines(call: Blas, scalars: ScalarText) -> Iterator[str]:
 
 
 def _product(call: Blas, scalars: ScalarText, a: str, b: str, result: str) -> str:
-    m, n, k = call.m, call.n, call.k
-    if n == 1:
-        rows, columns = (k, m) if call.trans_a else (m, k)
-        arguments = f"{call.trans_a}, {rows}, {columns}, 1.0, {a}, {columns}, {b}, 1, 0.0, {result}, 1"
-        return f"{scalars.use('gemv', BLAS)}({arguments})"
-    if m == 1:
-        rows, columns = (n, k) if call.trans_b else (k, n)
-        arguments = f"{not call.trans_b}, {rows}, {columns}, 1.0, {b}, {columns}, {a}, 1, 0.0, {result}, 1"
-        return f"{scalars.use('gemv', BLAS)}({arguments})"
-    lda, ldb = m if call.trans_a else k, k if call.trans_b else n
-    flags = f"{call.trans_a}, {call.trans_b}, {m}, {n}, {k}"
-    return f"{scalars.use('gemm', BLAS)}({flags}, 1.0, {a}, {lda}, {b}, {ldb}, 0.0, {result}, {n})"
+    match routine_of(call):
+        case Gemv(right, trans, rows, columns, leading, incx, incy):
+            matrix, vector = (b, a) if right else (a, b)
+            shape = f"{trans}, {rows}, {columns}, {call.alpha}, {matrix}, {leading}"
+            return f"{scalars.use('gemv', BLAS)}({shape}, {vector}, {incx}, {call.beta}, {result}, {incy})"
+        case Gemm(trans_a, trans_b, lda, ldb, ldc):
+            flags = f"{trans_a}, {trans_b}, {call.m}, {call.n}, {call.k}"
+            operands = f"{call.alpha}, {a}, {lda}, {b}, {ldb}"
+            return f"{scalars.use('gemm', BLAS)}({flags}, {operands}, {call.beta}, {result}, {ldc})"

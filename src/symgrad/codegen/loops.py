@@ -7,7 +7,7 @@
               | While count of iterations: test, until not condition: body
               | If atom: body, else: body
               | Variable name = atom, Assign name = atom        a scalar that changes
-              | Blas result = op(a) · op(b)
+              | Blas result = alpha · a · b + beta · result
               | Grow name = the first elements of memory that grows
               | Let name = expression                             a scalar
               | LetIndex name = affine // divisor % modulus       an index; the quotient is rounded down
@@ -45,9 +45,9 @@ from symgrad.ir.affine import ZERO, Affine
 from symgrad.ir.dims import Dim
 from symgrad.ir.opdef import Reduction
 from symgrad.ir.types import DType
+from symgrad.passes.blas_form import Steps
 
 SUM_BLOCK = 256  # additions that may be done in any order before a compensated sum takes the block's total
-MAX_BLAS_SIZE = 2**31 - 1  # the largest size that BLAS takes
 
 
 # ---- statements -------------------------------------------------------------------------------------------
@@ -272,19 +272,33 @@ class Grow:
 
 @dataclass(frozen=True, slots=True)
 class Blas:
-    """result[m,n] = op(a)[m,k] · op(b)[k,n], `batch` times, each matrix right after the one before it."""
+    """result[m,n] = alpha · a[m,k] · b[k,n] + beta · result[m,n], `batch` times; read only if beta is not 0.
+
+    Each of the three lies in its buffer as its steps say; `BlasForm` says which steps there are.
+    """
 
     batch: int
     m: int
     n: int
     k: int
-    trans_a: bool  # whether a is stored k×m
-    trans_b: bool  # whether b is stored n×k
     a: str
     b: str
     result: str
+    steps: tuple[Steps, Steps, Steps]  # of a, b and result
     loc: Loc | None
     at: tuple[Affine, Affine, Affine] = (ZERO, ZERO, ZERO)  # where a, b and result begin in their buffers
+    alpha: float = 1.0
+    beta: float = 0.0
+
+    @property
+    def last(self) -> tuple[int, int, int]:
+        """The offsets of the last elements of a, b and result from their first ones."""
+        sizes = ((self.m, self.k), (self.k, self.n), (self.m, self.n))
+        a, b, result = (
+            step.batch * (self.batch - 1) + step.row * (rows - 1) + step.column * (columns - 1)
+            for step, (rows, columns) in zip(self.steps, sizes, strict=True)
+        )
+        return a, b, result
 
 
 Statement: TypeAlias = (

@@ -62,6 +62,7 @@ from symgrad.codegen.steps import (
 )
 from symgrad.ir.affine import ZERO
 from symgrad.ir.types import short_name
+from symgrad.passes.blas_form import Steps
 
 
 def format_module(module: Module) -> str:
@@ -246,6 +247,15 @@ def _blas(call: Blas) -> str:
         name if at == ZERO else f"{name}[{at}...]"
         for name, at in zip((call.a, call.b, call.result), call.at, strict=True)
     )
-    a, b = a + (".T" if call.trans_a else ""), b + (".T" if call.trans_b else "")
+    a, b, into = (name + _steps(step, call) for name, step in zip((a, b, result), call.steps, strict=True))
     batch = f"{call.batch} x " if call.batch != 1 else ""
-    return f"blas {result} = {a} · {b}  {batch}[{call.m},{call.k}]·[{call.k},{call.n}]"
+    product = f"{a} · {b}" if call.alpha == 1 else f"{call.alpha} · {a} · {b}"
+    if call.beta:
+        product += f" + {result}" if call.beta == 1 else f" + {call.beta} · {result}"
+    return f"blas {into} = {product}  {batch}[{call.m},{call.k}]·[{call.k},{call.n}]"
+
+
+def _steps(steps: Steps, call: Blas) -> str:
+    """The steps from row to row and from column to column, and from matrix to matrix if there are several."""
+    batch = f", {steps.batch}" if call.batch != 1 else ""
+    return f"({steps.row}, {steps.column}{batch})"

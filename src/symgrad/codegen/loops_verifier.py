@@ -231,16 +231,17 @@ class _KernelCheck:
 
     def blas(self, call: Blas) -> None:
         """Check that the matrices lie in their buffers."""
-        sizes = (call.m * call.k, call.k * call.n, call.m * call.n)
-        for name, at, size in zip((call.a, call.b, call.result), call.at, sizes, strict=True):
+        for name, at, last in zip((call.a, call.b, call.result), call.at, call.last, strict=True):
             self.inside(name, at)
-            self.inside(name, at + (call.batch * size - 1))
+            self.inside(name, at + last)
             if self.dtypes[name] != self.dtypes[call.result]:
                 self.fail(f"{name} holds {self.dtypes[name]}")
         for name, at in zip((call.a, call.b), call.at, strict=False):
             self.loaded(name, at)
         if call.result not in self.writable:
             self.fail(f"{call.result} is only read")
+        if call.beta:
+            self.loaded(call.result, call.at[2])
         self.readable.add(call.result)
 
     def branch(self, branch: Branch) -> None:

@@ -10,7 +10,7 @@ from typing import assert_never, cast
 from symgrad.codegen.emission import Around, Names
 from symgrad.codegen.index_map import same_layout
 from symgrad.codegen.loops import Count, Kernel
-from symgrad.codegen.lower_blas import blas_call, fits_blas
+from symgrad.codegen.lower_blas import added_to, blas_call
 from symgrad.codegen.lower_kernel import Region, Storage, Work, body_of, is_small, lower_kernel
 from symgrad.codegen.lower_region import lower_control
 from symgrad.codegen.steps import (
@@ -81,8 +81,7 @@ class _Lowering:
             self._op(op)
         for value, slot in zip(body.results, self.slots, strict=True):
             if self.storage[value] is not slot:
-                copied = Value(value.type, value.hint)
-                self._call(Block((copied,), (), (copied,)), [self.storage[value]], [slot])
+                self._copy(value, slot)
         self._flush()
         return Module(
             self.function.name, tuple(params), tuple(results), tuple(self.kernels),
@@ -187,10 +186,12 @@ class _Lowering:
             self.storage[result] = self._stored(result)
         operands, results = ([self.storage[v] for v in values] for values in (op.operands, op.results))
         form = blas_form(op)
-        if form is not None and fits_blas(form):
-            (a, b), (result,) = operands, results
+        if form is not None:
+            (result,), added = results, added_to(op)
+            if added is not None and self.storage[added] is not result:
+                self._copy(added, result)
             self._flush()
-            self.calls.append(blas_call(form, a, b, result, op))
+            self.calls.append(blas_call(form, op, operands, result))
             return
         self._call(body_of(op), operands, results)
         if isinstance(op.opdef.lowering, Measure):
@@ -215,6 +216,11 @@ class _Lowering:
         if place is None or place.space is Space.PARAM:
             return True
         return self._stored(op.result) is self.storage[op.operands[0]]
+
+    def _copy(self, value: Value, into: Storage) -> None:
+        """The elements of a value in another place, too."""
+        copied = Value(value.type, value.hint)
+        self._call(Block((copied,), (), (copied,)), [self.storage[value]], [into])
 
     def _call(self, body: Block, operands: Sequence[Storage], results: Sequence[Storage]) -> None:
         """A kernel; small ones that follow one another are one, for each takes time to compile."""

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from symgrad.codegen.loops import MAX_BLAS_SIZE, Blas
+from collections.abc import Sequence
+from typing import cast
+
+from symgrad.codegen.loops import Blas
 from symgrad.codegen.lower_kernel import Storage
-from symgrad.ir import dims
-from symgrad.ir.core import Op
+from symgrad.ir.core import Op, Value
+from symgrad.ir.opdef import Contract
 from symgrad.passes.blas_form import BlasForm
 
 SMALL_PRODUCT = 512  # multiplications that cost less in loops than a call of BLAS does
 
 
-def fits_blas(form: BlasForm) -> bool:
-    """Whether the sizes are some that BLAS takes, and there is more to each product than one sum."""
-    sizes = (form.batch, form.m, form.n, form.k)
-    sums = dims.is_one(form.m) and dims.is_one(form.n)
-    return not sums and all(isinstance(size, int) and 0 < size <= MAX_BLAS_SIZE for size in sizes)
-
-
 def worth_blas(form: BlasForm) -> bool:
-    """Whether each product is also large enough for a call of BLAS every iteration."""
-    return fits_blas(form) and dims.known(dims.product((form.m, form.n, form.k))) >= SMALL_PRODUCT
+    """Whether each product is large enough for a call of BLAS every iteration."""
+    return form.m * form.n * form.k >= SMALL_PRODUCT
 
 
-def blas_call(form: BlasForm, a: Storage, b: Storage, result: Storage, op: Op) -> Blas:
+def added_to(op: Op) -> Value | None:
+    """What a contraction is added to, if it is; that must lie where the result lies before BLAS is called."""
+    lowering = op.opdef.lowering
+    return op.operands[0] if isinstance(lowering, Contract) and lowering.adds else None
+
+
+def blas_call(form: BlasForm, op: Op, operands: Sequence[Storage], result: Storage) -> Blas:
     """The call for a contraction."""
-    batch, m, n, k = (dims.known(size) for size in (form.batch, form.m, form.n, form.k))
+    left, right = reversed(operands[-2:]) if form.swapped else operands[-2:]
+    attrs, adds = dict(op.attrs), added_to(op) is not None
     return Blas(
-        batch, m, n, k, form.trans_a, form.trans_b, a.name, b.name, result.name, op.loc,
-        (a.base, b.base, result.base),
+        form.batch, form.m, form.n, form.k, left.name, right.name, result.name,
+        (form.left, form.right, form.result), op.loc, (left.base, right.base, result.base),
+        alpha=cast(float, attrs["alpha"]) if adds else 1.0, beta=cast(float, attrs["beta"]) if adds else 0.0,
     )  # fmt: skip

@@ -292,7 +292,7 @@ def accesses(body: Body) -> tuple[set[str], set[str]]:
             case Combine(buffer) | AddExactly(buffer):
                 written.add(buffer)
             case Blas():
-                read.update((statement.a, statement.b))
+                read.update((statement.a, statement.b, *([statement.result] if statement.beta else [])))
                 written.add(statement.result)
             case _:
                 pass

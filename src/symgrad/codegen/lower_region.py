@@ -26,7 +26,7 @@ from symgrad.codegen.loops import (
     Variable,
     While,
 )
-from symgrad.codegen.lower_blas import blas_call, worth_blas
+from symgrad.codegen.lower_blas import added_to, blas_call, worth_blas
 from symgrad.codegen.lower_kernel import (
     Storage,
     accesses,
@@ -163,11 +163,13 @@ class _Regions:
                 results.append(register)
                 scope.held[value] = Name(register.name, value.type.dtype)
         form = blas_form(op)
-        if form is not None and worth_blas(form):
-            (a, b), (c,) = operands, results
-            if isinstance(a, Storage) and isinstance(b, Storage) and isinstance(c, Storage):
-                scope.statements.append(blas_call(form, a, b, c, op))
-                return
+        stored = [s for s in operands if isinstance(s, Storage)]
+        if form is not None and worth_blas(form) and len(stored) == len(operands):
+            (result,), added = (s for s in results if isinstance(s, Storage)), added_to(op)
+            if added is not None and scope.held[added] != result:
+                self._memory.move([result], [scope.held[added]], [added.type], scope)
+            scope.statements.append(blas_call(form, op, stored, result))
+            return
         scope.statements += emit_body(scope.around, body_of(op), operands, results, self._memory.notes)
 
     # ---- loops ----

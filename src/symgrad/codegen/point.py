@@ -62,7 +62,7 @@ from symgrad.ir.opdef import (
     View,
 )
 from symgrad.ir.ops.elementwise import add as add_op
-from symgrad.ir.ops.elementwise import ge, maximum, minimum
+from symgrad.ir.ops.elementwise import ge, maximum, minimum, mul
 from symgrad.ir.ops.shapes import pad
 from symgrad.ir.types import BOOL, I64, ArrayType, DType
 
@@ -164,6 +164,16 @@ class Point:
                 return self.emission.let(Apply(minimum, (least, most), I64), [*index, limit])
             case Gather():
                 return (yield from self._gathered(op, index))
+            case Contract(adds=True):
+                before = yield op.operands[0], index
+                with self.emission.at(index):
+                    found = Nest(self.emission, self, [inline_root(op, index)]).value()
+                attrs = dict(op.attrs)
+                terms = (
+                    self._scaled(cast(float, attrs[name]), atom, op, index)
+                    for name, atom in (("beta", before), ("alpha", found))
+                )
+                return self._applied(replace(op, opdef=add_op), tuple(terms), index)
             case Reduce() | ArgReduce() | Contract():
                 with self.emission.at(index):
                     return Nest(self.emission, self, [inline_root(op, index)]).value()
@@ -183,6 +193,11 @@ class Point:
         stated: dict[str, ArrayType] = {"type": ArrayType(dtype, ())} if op.opdef.stated else {}
         with np.errstate(all="ignore"):
             return literal(np.asarray(op.opdef.evaluate(*numbers, **stated)).item(), dtype)
+
+    def _scaled(self, factor: float, atom: Atom, op: Op, index: Index) -> Atom:
+        """A number times a scalar."""
+        number = literal(factor, atom.dtype)
+        return atom if factor == 1 else self._applied(replace(op, opdef=mul), (number, atom), index)
 
     def _demanded(self, demand: NotNegative, atom: Atom, index: Index, op: Op) -> None:
         """The kernel refuses a negative operand."""

@@ -16,7 +16,7 @@ from symgrad.ir.affine import ZERO, Affine, named
 from symgrad.ir.core import Op, Value
 from symgrad.ir.dims import Dim, Shape
 from symgrad.ir.opdef import ArgReduce, Contract, Reduce, Reduction, Scatter, Update, View
-from symgrad.ir.ops import axis_sizes, split_spec
+from symgrad.ir.ops import axis_sizes, factors, split_spec
 from symgrad.ir.types import DType
 
 Index: TypeAlias = tuple[Affine, ...]
@@ -100,7 +100,7 @@ def roots_of(
         match op.opdef.lowering:
             case Reduce() | ArgReduce():
                 return (_reduction(op, place),)
-            case Contract():
+            case Contract(adds=False):
                 return (_contraction(op, place),)
             case Scatter(add) if isinstance(place, Memory):
                 combined = Reduction.SUM if add else None
@@ -188,11 +188,12 @@ def _contraction(op: Op, place: _Destination) -> Root:
     """Axes of the result first, then those that are summed."""
     spec = cast(str, dict(op.attrs)["spec"])
     operand_names, result_names = split_spec(spec)
-    sizes = axis_sizes(spec, tuple(v.type for v in op.operands))
+    multiplied = factors(op)
+    sizes = axis_sizes(spec, tuple(v.type for v in multiplied))
     names = [*result_names, *(name for name in sizes if name not in result_names)]
     terms = tuple(
         Term(value, tuple(named(axis_name(names.index(name))) for name in term))
-        for value, term in zip(op.operands, operand_names, strict=True)
+        for value, term in zip(multiplied, operand_names, strict=True)
     )
     reduced = frozenset(range(len(result_names), len(names)))
     space = tuple(sizes[name] for name in names)

@@ -7,7 +7,7 @@ step        Cell name = param | Fresh name                    one element of thi
           | ArenaView name = bytes of the arena
           | Retype name = the bytes of a buffer
           | CallKernel kernel, buffers
-          | Blas result = op(a) · op(b)
+          | Blas result = alpha · a · b + beta · result
 """
 
 from __future__ import annotations

@@ -125,8 +125,10 @@ class _Steps:
             self.holds(name, buffer.size, buffer.dtype, write=buffer.role is not Role.READ)
 
     def blas(self, step: Blas) -> None:
-        """The buffers have the sizes that a product of matrices takes."""
+        """The matrices lie in their buffers."""
         dtype = self.dtypes.get(step.result)
-        self.holds(step.a, step.batch * step.m * step.k, dtype, write=False)
-        self.holds(step.b, step.batch * step.k * step.n, dtype, write=False)
-        self.holds(step.result, step.batch * step.m * step.n, dtype, write=True)
+        for name, last in zip((step.a, step.b, step.result), step.last, strict=True):
+            size = self.sizes.get(name)
+            if not isinstance(size, int) or last >= size:
+                self.fail(f"{name} is not a buffer of more than {last} elements")
+            self.holds(name, size, dtype, write=name == step.result)

@@ -184,6 +184,8 @@ class View:
 class Contract:
     """A sum of products of operands with named axes (attribute `spec`)."""
 
+    adds: bool = False  # whether it is added to the first operand, which has no part in the products
+
 
 @dataclass(frozen=True)
 class Gather:

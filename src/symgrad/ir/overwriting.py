@@ -158,7 +158,7 @@ def _read_of_array(update: Op, move: Op) -> Piece | None:
     """What a move reads of the array that an update writes over, which it sees under the same shape."""
     if len(move.operands) != 1 or not dims.same(move.operands[0].type.shape, update.operands[0].type.shape):
         return None
-    return _only_piece(move)
+    return only_piece(move)
 
 
 def is_unit_move(op: Op) -> bool:
@@ -170,7 +170,7 @@ def is_unit_move(op: Op) -> bool:
         return False
     if isinstance(op.opdef.lowering, View):
         return True
-    piece = _only_piece(op)
+    piece = only_piece(op)
     if piece is None:
         return False
     axes = iter(axis for axis, n in enumerate(op.result.type.shape) if not dims.is_one(n))
@@ -193,7 +193,7 @@ def without_units(shape: Shape) -> Shape:
     return tuple(n for n in shape if not dims.is_one(n))
 
 
-def _only_piece(op: Op) -> Piece | None:
+def only_piece(op: Op) -> Piece | None:
     """The one piece that a move of one operand reads everywhere."""
     if not isinstance(op.opdef.lowering, Remap):
         return None
@@ -221,6 +221,8 @@ def _keeps_position(op: Op, aligned: set[Value]) -> bool:
             ]
             return all(p.index == tuple(map(Component, range(op.result.type.rank))) for p in read)
         case Scatter() | Update():
+            return aligned.isdisjoint(op.operands[1:])
+        case Contract(adds=True):
             return aligned.isdisjoint(op.operands[1:])
         case Contract() | Gather() | Control() | Measure():
             return False

@@ -93,9 +93,16 @@ def _reduced(op: Op, axes: Sequence[int], sums: bool) -> AxisNames:
 
 
 def _contracted(op: Op) -> AxisNames:
-    terms, result = split_spec(cast(str, dict(op.attrs)["spec"]))
-    summed = frozenset(ord(name) for term in terms for name in term if name not in result)
-    return AxisNames(tuple(tuple(map(ord, term)) for term in terms), tuple(map(ord, result)), summed)
+    terms, spelled = split_spec(cast(str, dict(op.attrs)["spec"]))
+    factors, result = tuple(tuple(map(ord, term)) for term in terms), tuple(map(ord, spelled))
+    if cast(Contract, op.opdef.lowering).adds:
+        # What it is added to is added once, not with each part of the sum.
+        summed = {name for term in factors for name in term}.difference(result)
+        kept = tuple(tuple(None if name in summed else name for name in term) for term in factors)
+        return AxisNames((result, *kept), result)
+    return AxisNames(
+        factors, result, frozenset(name for term in factors for name in term if name not in result)
+    )
 
 
 def _moved(op: Op) -> AxisNames:

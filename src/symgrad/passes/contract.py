@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from math import prod
 
 from symgrad.ir import dims
 from symgrad.ir.core import Function, Op, Value
@@ -15,12 +16,13 @@ from symgrad.ir.ops.elementwise import mul
 from symgrad.ir.ops.reductions import sum_
 from symgrad.ir.ops.shapes import broadcast, transpose
 from symgrad.ir.types import ArrayType
+from symgrad.passes.blas_cost import loop_cost, product_cost
 from symgrad.passes.blas_form import BLAS_TYPES, roles
 from symgrad.passes.rewrite import Context, Rule, rewrite
 from symgrad.passes.rules.contractions import spec_of
 from symgrad.passes.rules.moves import ints
 
-# Products (m · n · k) of one matrix product below which a call of BLAS costs more than a loop of our own.
+# Products of a matrix and a vector below which BLAS costs more than a loop, which may fuse with others.
 BLAS_MIN_PRODUCTS = 16**3
 
 # What an index of a loop counts for where only the order of costs matters.
@@ -36,7 +38,7 @@ def contract(function: Function) -> Function:
 
 
 def _rules_for(opdef: OpDef) -> tuple[Rule, ...]:
-    return (pair_up, expand) if isinstance(opdef.lowering, Contract) else ()
+    return (pair_up, expand) if isinstance(opdef.lowering, Contract) and not opdef.lowering.adds else ()
 
 
 def _nominal(size: Dim) -> int:
@@ -161,17 +163,29 @@ def _spread(value: Value, term: str, space: str, type_: ArrayType, context: Cont
 
 
 def _worth_blas(op: Op, context: Context) -> bool:
-    """Whether a call of BLAS pays: enough products of two matrices that both vary along what is summed."""
+    """Whether BLAS costs less, and both operands vary along what is summed."""
     (a, b), result = spec_of(op)
     does = roles(a, b, result)
     if op.result.type.dtype.name not in BLAS_TYPES or not does.k or not (does.m or does.n):
         return False
     sizes = axis_sizes(join_spec((a, b), result), tuple(v.type for v in op.operands))
-    used = [sizes[name] for name in does.m + does.n + does.k]
     # Sizes that change from one iteration to the next are those of short rows and triangles.
-    if not all(map(dims.is_known, used)) or dims.known(dims.product(used)) < BLAS_MIN_PRODUCTS:
+    if not all(map(dims.is_known, sizes.values())):
         return False
-    return all(_varies(v, term, does.k, context) for v, term in zip(op.operands, (a, b), strict=True))
+    batch, m, n, k = (
+        prod(dims.known(sizes[name]) for name in names) for names in (does.batch, does.m, does.n, does.k)
+    )
+    if 1 in (m, n):
+        return m * n * k >= BLAS_MIN_PRODUCTS and _vary(op, does.k, context)
+    # Which of the two is on the left is for `layout` to say; only one of the ways may be without a copy.
+    cost = max(product_cost(batch, *size, k, op.result.type.dtype) for size in ((m, n), (n, m)))
+    return cost < loop_cost(batch * m * n * k, k, op.result.type.dtype) and _vary(op, does.k, context)
+
+
+def _vary(op: Op, names: str, context: Context) -> bool:
+    """Whether both operands may vary along some of the axes."""
+    terms, _ = spec_of(op)
+    return all(_varies(v, term, names, context) for v, term in zip(op.operands, terms, strict=True))
 
 
 def _varies(value: Value, term: str, names: str, context: Context) -> bool:

@@ -8,11 +8,14 @@ it again would take longer than computing it twice.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from symgrad.ir.analysis import uses
 from symgrad.ir.capacity import estimated_bytes
 from symgrad.ir.core import Block, Op, Value
 from symgrad.ir.dims import Ranges
 from symgrad.ir.opdef import Constant, Coordinate, Extent, Remap, Scalar, View
-from symgrad.ir.overwriting import is_unit_move
+from symgrad.ir.overwriting import is_unit_move, only_piece
 from symgrad.passes.repeats import Repeats
 
 # What may be computed again for an element: additions, arrays read, and how much smaller these are.
@@ -30,10 +33,13 @@ def free_ops(block: Block, ranges: Ranges) -> frozenset[Op]:
 def made_of_less(block: Block, ranges: Ranges) -> frozenset[Op]:
     """Moves and numbers, and cheap arithmetic on little."""
     found: set[Op] = set()
+    readers = uses(block)
     flops: dict[Value, int] = {}  # to compute one element of a free value
     leaves: dict[Value, frozenset[Value]] = {}  # what that reads
     for op in block.ops:
         match op.opdef.lowering:
+            case Remap() if _worth_copying(op, readers[op.result], ranges):
+                continue
             case Remap() | Constant() | Coordinate() | Extent():
                 own = 0
             case View() if is_unit_move(op):
@@ -52,6 +58,25 @@ def made_of_less(block: Block, ranges: Ranges) -> frozenset[Op]:
         # More leaves than may be read are as good as the value itself being one, which is not small either.
         leaves[op.result] = read if len(read) <= MAX_LEAVES else frozenset((op.result,))
     return frozenset(found)
+
+
+def _worth_copying(op: Op, readers: Sequence[Op], ranges: Ranges) -> bool:
+    """Whether a loop over a much larger array would read what is moved across its memory, again and again."""
+    if len(op.operands) != 1 or _runs_along(op) in (None, op.result.type.rank - 1):
+        return False
+    nbytes = estimated_bytes(op.result.type, ranges)
+    return any(
+        _runs_along(reader) == reader.result.type.rank - 1
+        and MIN_SHRINK * nbytes <= estimated_bytes(reader.result.type, ranges)
+        for reader in readers
+        if isinstance(reader.opdef.lowering, Remap)
+    )
+
+
+def _runs_along(op: Op) -> int | None:
+    """The axis of the result along which memory is read in its order."""
+    piece = only_piece(op)
+    return None if piece is None or not piece.index or piece.index[-1].scale != 1 else piece.index[-1].axis
 
 
 def _worth(result: Value, read: frozenset[Value], work: int, ranges: Ranges) -> bool:

@@ -14,6 +14,7 @@ from symgrad.ir.analysis import op_counts
 from symgrad.ir.core import Function
 from symgrad.ir.printer import format_function
 from symgrad.ir.verifier import verify
+from symgrad.passes.accumulate import accumulate
 from symgrad.passes.contract import contract
 from symgrad.passes.cse import cse
 from symgrad.passes.dce import dce
@@ -38,6 +39,7 @@ PASSES: dict[str, Pass] = {
     "contract": contract,
     "layout": layout,
     "tile": tile,
+    "accumulate": accumulate,
     "double": double,
     "fuse": fuse,
     "memory": memory,
@@ -154,7 +156,7 @@ def optimize(function: Function, runner: PassRunner | None = None) -> Function:
 
 def fused(function: Function, runner: PassRunner) -> Function:
     """The optimized function as kernels and contractions in order."""
-    for name in ("tile", "cse", "dce", "double", "fuse"):
+    for name in ("tile", "cse", "dce", "accumulate", "double", "fuse"):
         function = runner.run(name, function)
     return function
 

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from symgrad.errors import InternalError
 from symgrad.ir import dims
-from symgrad.ir.analysis import use_counts
+from symgrad.ir.analysis import use_counts, uses
 from symgrad.ir.builder import Builder
 from symgrad.ir.core import Attr, Block, Function, Op, Value, map_regions, with_body
 from symgrad.ir.dims import Dim
@@ -46,6 +46,11 @@ class Context:
     def bound(self) -> Counter[str]:
         """How often each index name is bound in the block or its regions."""
         return Counter(bound_in(self.block))
+
+    @cached_property
+    def users(self) -> dict[Value, tuple[Op, ...]]:
+        """The ops of the block that use each value, as they were before the sweep."""
+        return uses(self.block)
 
     def maker(self, value: Value, *opdefs: OpDef) -> Op | None:
         """The op that defines the value, if it is one of these (any, if none are named); None for params."""

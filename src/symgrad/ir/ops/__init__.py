@@ -7,7 +7,7 @@ import numpy as np
 from symgrad.ir.opdef import OpDef
 from symgrad.ir.ops import constants, contraction, control, elementwise, indexing, reductions, shapes, special
 from symgrad.ir.ops.constants import DENSE_LIMIT, constant, dim, iota, measure
-from symgrad.ir.ops.contraction import axis_sizes, einsum, join_spec, split_spec
+from symgrad.ir.ops.contraction import accumulate, axis_sizes, einsum, factors, join_spec, split_spec
 from symgrad.ir.ops.control import cond, for_loop, kernel, while_loop
 
 FAMILIES: dict[str, tuple[OpDef, ...]] = {
@@ -26,7 +26,7 @@ OPS: dict[str, OpDef] = {op.name: op for family in FAMILIES.values() for op in f
 BY_UFUNC: dict[np.ufunc, OpDef] = {op.ufunc: op for op in OPS.values() if op.ufunc is not None}
 
 __all__ = [
-    "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "axis_sizes", "cond", "constant", "constants",
-    "contraction", "control", "dim", "einsum", "elementwise", "for_loop", "indexing", "iota", "join_spec",
-    "kernel", "measure", "reductions", "shapes", "special", "split_spec", "while_loop",
+    "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "cond", "constant", "constants",
+    "contraction", "control", "dim", "einsum", "elementwise", "factors", "for_loop", "indexing", "iota",
+    "join_spec", "kernel", "measure", "reductions", "shapes", "special", "split_spec", "while_loop",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""`einsum`: every contraction, as a sum of products over named axes."""
+"""Contractions: sums of products over named axes, alone and added to an array."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 
 from symgrad.errors import DTypeError, ShapeError
 from symgrad.ir import dims
-from symgrad.ir.opdef import Contract, Example, Multilinear, OpDef
+from symgrad.ir.core import Op, Value
+from symgrad.ir.opdef import Contract, Example, Jvp, Multilinear, OpDef
 from symgrad.ir.types import F64, ArrayType, array_type
 
 
@@ -21,6 +22,12 @@ def split_spec(spec: str) -> tuple[tuple[str, ...], str]:
 def join_spec(operands: tuple[str, ...], result: str) -> str:
     """The spec with these axis names."""
     return ",".join(operands) + "->" + result
+
+
+def factors(op: Op) -> tuple[Value, ...]:
+    """The operands of a contraction that are multiplied."""
+    lowering = op.opdef.lowering
+    return op.operands[1:] if isinstance(lowering, Contract) and lowering.adds else op.operands
 
 
 def axis_sizes(spec: str, types: tuple[ArrayType, ...]) -> dict[str, dims.Dim]:
@@ -84,4 +91,44 @@ einsum = OpDef(
     ),
 )  # fmt: skip
 
-OPS: tuple[OpDef, ...] = (einsum,)
+
+def _infer_sum(x: ArrayType, *types: ArrayType, spec: str, alpha: float, beta: float) -> ArrayType:
+    found = _infer(*types, spec=spec)
+    if found != x or x.dtype.kind != "f":
+        raise ShapeError(f"accumulate {spec}: {found} is added to {x}")
+    if not alpha or not beta:
+        raise ShapeError(f"accumulate {spec}: a factor is zero")
+    return found
+
+
+def _evaluate_sum(x: Any, *ys: Any, spec: str, alpha: float, beta: float) -> Any:
+    scalar = np.asarray(x).dtype.type
+    return np.asarray(scalar(beta) * x + scalar(alpha) * _evaluate(*ys, spec=spec))
+
+
+def _jvp_sum(dots: tuple[Any, ...], y: Any, x: Any, *ys: Any, spec: str, alpha: float, beta: float) -> Any:
+    """The product rule, one term an operand whose tangent is not zero."""
+    x_dot, *rest = dots
+    terms = [] if x_dot is None else [x_dot * beta]
+    for k, dot in enumerate(rest):
+        if dot is not None:
+            terms.append(einsum(*ys[:k], dot, *ys[k + 1 :], spec=spec) * alpha)
+    return sum(terms[1:], terms[0])
+
+
+def _sum_example(alpha: float, beta: float, spec: str, *shapes: tuple[int, ...]) -> Example:
+    types = tuple(array_type(F64, *shape) for shape in shapes)
+    return Example(types, (("alpha", alpha), ("beta", beta), ("spec", spec)))
+
+
+accumulate = OpDef(
+    "accumulate", _evaluate_sum, _infer_sum, Jvp(_jvp_sum), Contract(adds=True),
+    "beta · the first operand + alpha · Σ over the axes not in the result of the product of the others",
+    examples=(
+        _sum_example(1.0, 1.0, "ij,jk->ik", (3, 2), (3, 4), (4, 2)),
+        _sum_example(-0.5, 2.0, "ij,ik->kj", (2, 4), (3, 4), (3, 2)),
+        _sum_example(1.0, -1.0, "ij,j->i", (3,), (3, 4), (4,)),
+    ),
+)  # fmt: skip
+
+OPS: tuple[OpDef, ...] = (einsum, accumulate)

@@ -39,11 +39,12 @@ def einsum_of_transpose(op: Op, context: Context) -> Value | None:
     if not any(makers):
         return None
     operands = [v if m is None else m.operands[0] for v, m in zip(op.operands, makers, strict=True)]
-    named = [t if m is None else _untransposed(t, m) for t, m in zip(terms, makers, strict=True)]
+    named = [t if m is None else untransposed(t, m) for t, m in zip(terms, makers, strict=True)]
     return context.emit(einsum, *operands, spec=join_spec(tuple(named), result))
 
 
-def _untransposed(term: str, maker: Op) -> str:
+def untransposed(term: str, maker: Op) -> str:
+    """The names of the axes of what a transpose moves, from those of its result."""
     perm = ints(maker, "perm")
     return "".join(term[perm.index(axis)] for axis in range(len(perm)))
 
