@@ -238,7 +238,13 @@ exp = elementwise(
     "exp", np.exp, "exp({0})", Partials(lambda y, x: y), "e**x", flops=10, law=Exponential(math.e)
 )
 exp2 = elementwise(
-    "exp2", np.exp2, "exp2({0})", Partials(lambda y, x: math.log(2) * y), "2**x", flops=10, law=Exponential(2.0)
+    "exp2",
+    np.exp2,
+    "exp2({0})",
+    Partials(lambda y, x: math.log(2) * y),
+    "2**x",
+    flops=10,
+    law=Exponential(2.0),
 )
 expm1 = elementwise("expm1", np.expm1, "expm1({0})", Partials(lambda y, x: np.exp(x)), "e**x - 1", flops=12)
 log = elementwise(

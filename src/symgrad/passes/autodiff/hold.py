@@ -1,23 +1,25 @@
 """Values on which a program does not depend are held: to differentiation they are constants.
 
-The m of `exp(z - m) / sum(exp(z - m))` or of `log(sum(exp(z - m))) + m` keeps the numbers small, and has no part
-in the result. Its derivative is zero, which both modes would find out with ops as large as z, and to within
-rounding. Here it is found from how each value moves when m is shifted by δ: if what moves never leaves the
-block, m becomes `stop_gradient(m)` wherever it is read.
+The m of `exp(z - m) / sum(exp(z - m))` or of `log(sum(exp(z - m))) + m` keeps the numbers small, and has no
+part in the result. Its derivative is zero, which both modes would find out with ops as large as z, and to
+within rounding. Here it is found from how each value moves when m is shifted by δ: where what moves ends before
+the results, m becomes `stop_gradient(m)` wherever it is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import replace
-from heapq import heappop, heappush
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, replace
+from functools import cached_property
+from heapq import heapify, heappop, heappush
 
+from symgrad.ir.analysis import defs
 from symgrad.ir.core import Block, Function, Op, Value, map_regions, with_body
-from symgrad.ir.opdef import Partials, Remap, View, Zero
+from symgrad.ir.opdef import Flow, Partials, Remap, View, Zero
 from symgrad.ir.ops.elementwise import stop_gradient
+from symgrad.ir.regions import as_for, as_while, flow_of
 from symgrad.passes.autodiff.rules import through
-from symgrad.passes.autodiff.shifts import Numbers, Shift, shift_of
-from symgrad.passes.literals import splat_of
+from symgrad.passes.autodiff.shifts import Shift, Shifts, shift_of
 
 # A shift is followed through so many ops: the time stays linear in the size of the program.
 MAX_FOLLOWED = 200
@@ -25,69 +27,81 @@ MAX_FOLLOWED = 200
 
 def hold(function: Function) -> Function:
     """The function with `stop_gradient` on the values on which no result depends, regions included."""
-    body = _held_in(function.body)
-    return function if body is function.body else with_body(function, body)
+    held: set[Value] = set()
+    _find(_Scope(function.body, None), held)
+    return with_body(function, _with_held(function.body, held)) if held else function
 
 
-def _held_in(block: Block) -> Block:
-    ops = [_with_regions_held(op) for op in block.ops]
-    found = _without_part(block)
-    if not found:
-        same = all(a is b for a, b in zip(ops, block.ops, strict=True))
-        return block if same else replace(block, ops=tuple(ops))
-    stand_in = {v: Value(v.type) for v in found}
+def _with_held(block: Block, held: Set[Value]) -> Block:
+    stand_in = {v: Value(v.type) for op in block.ops for v in op.results if v in held}
     made: list[Op] = []
-    for op in ops:
+    for op in block.ops:
+        op = map_regions(op, lambda region: _with_held(region, held))
         made.append(replace(op, operands=tuple(stand_in.get(v, v) for v in op.operands)))
         made.extend(
             Op(stop_gradient, (v,), (stand_in[v],), loc=through(op.loc, "hold"))
             for v in op.results
-            if v in found
+            if v in stand_in
         )
-    return replace(block, ops=tuple(made))
+    return Block(block.params, tuple(made), tuple(stand_in.get(r, r) for r in block.results))
 
 
-def _with_regions_held(op: Op) -> Op:
-    found = map_regions(op, _held_in)
-    return found if found.regions != op.regions else op
+@dataclass(frozen=True, eq=False)
+class _Scope:
+    """A block, and the op around it with the block in which that is."""
+
+    block: Block
+    outer: tuple[Op, _Scope] | None  # None for the body of the function
+
+    @cached_property
+    def makers(self) -> Mapping[Value, Op]:
+        """The op that makes each value."""
+        return defs(self.block)
+
+    @cached_property
+    def uses(self) -> Mapping[Value, list[int]]:
+        """The places of the ops that read each value, in order, once each."""
+        found: dict[Value, list[int]] = {}
+        for k, op in enumerate(self.block.ops):
+            for v in dict.fromkeys(op.operands):
+                found.setdefault(v, []).append(k)
+        return found
+
+    @cached_property
+    def results(self) -> frozenset[Value]:
+        """The results of the block."""
+        return frozenset(self.block.results)
 
 
-# ---- what has no part in the results ----------------------------------------------------------------------
-def _without_part(block: Block) -> set[Value]:
-    """The values of a block on which its results do not depend, of those that its ops compute.
+def _find(scope: _Scope, held: set[Value]) -> None:
+    """Add the values of a block, and of the regions in it, on which the results do not depend.
 
     Later ones come first, and count as held when earlier ones are looked at: so does a running maximum, each
     of which is made of the one before.
     """
-    uses = _uses(block)
-    numbers = {op.results[0]: number for op in block.ops if (number := splat_of(op)) is not None}
-    held: set[Value] = set()
-    for op in reversed(block.ops):
-        if isinstance(op.opdef.lowering, Remap | View) or isinstance(op.opdef.derivative, Zero):
-            continue
-        for v in op.results:
-            if v.type.is_real and not _passed_on(v, block, uses) and _has_no_part(v, block, uses, numbers, held):
-                held.add(v)
-    return held
+    for op in reversed(scope.block.ops):
+        if not isinstance(op.opdef.lowering, Remap | View) and not isinstance(op.opdef.derivative, Zero):
+            held.update(v for v in op.results if _to_hold(v, scope, held))
+        # The test of a loop has no derivative.
+        for region in op.regions[1:] if flow_of(op) is Flow.WHILE else op.regions:
+            _find(_Scope(region, (op, scope)), held)
 
 
-def _uses(block: Block) -> dict[Value, list[int]]:
-    """The places of the ops that read each value; that of a result of the block is beyond them."""
-    found: dict[Value, list[int]] = {}
-    for k, op in enumerate(block.ops):
-        for v in dict.fromkeys(op.operands):
-            found.setdefault(v, []).append(k)
-    for v in block.results:
-        found.setdefault(v, []).append(len(block.ops))
-    return found
-
-
-def _passed_on(value: Value, block: Block, uses: Mapping[Value, Sequence[int]]) -> bool:
-    """Whether the value is read once, by an op that moves just as it does: there the question is the same."""
-    (k, *others) = uses.get(value, (len(block.ops),))
-    if others or k == len(block.ops):
+def _to_hold(value: Value, scope: _Scope, held: Set[Value]) -> bool:
+    """Whether no result depends on a value, though some op moves with it."""
+    if not value.type.is_real or _passed_on(value, scope):
         return False
-    op = block.ops[k]
+    start = {value: Shift.of_itself(value.type)}
+    found = _followed(start, scope, held)
+    return found is not None and len(found) > 1 and _ends(found, scope, {*held, value})
+
+
+def _passed_on(value: Value, scope: _Scope) -> bool:
+    """Whether the value is read once, by an op that moves just as it does: there the question is the same."""
+    places = scope.uses.get(value, [])
+    if len(places) != 1 or value in scope.results:
+        return False
+    op = scope.block.ops[places[0]]
     match op.opdef.derivative:
         case Partials(of=of) if all(isinstance(partial, int) for partial in of):
             return op.operands.count(value) == 1
@@ -95,29 +109,70 @@ def _passed_on(value: Value, block: Block, uses: Mapping[Value, Sequence[int]]) 
             return False
 
 
-def _has_no_part(
-    value: Value, block: Block, uses: Mapping[Value, Sequence[int]], numbers: Numbers, held: Set[Value]
-) -> bool:
-    """Whether a shift of the value, followed through the ops that read it, ends before the results."""
-    shifts = {value: Shift.of_itself(value.type)}
-    queue = list(uses.get(value, ()))
+# ---- following a shift ------------------------------------------------------------------------------------
+def _followed(start: Shifts, scope: _Scope, held: Set[Value]) -> Shifts | None:
+    """The values of a block that move with some, and how; None if that is not known."""
+    found = dict(start)
+    queue = [k for v in start for k in scope.uses.get(v, ())]
+    heapify(queue)
     for _ in range(MAX_FOLLOWED):
         if not queue:
-            # What moves nothing is no part either, and costs nothing.
-            return len(shifts) > 1
+            return found
         k = heappop(queue)
         while queue and queue[0] == k:
             heappop(queue)
-        if k == len(block.ops):
-            return False
-        op = block.ops[k]
+        op = scope.block.ops[k]
         if not held.isdisjoint(op.results):
             continue
-        shift = None if len(op.results) != 1 or op.regions else shift_of(op, shifts, numbers)
+        shift = shift_of(op, found, scope.makers)
         if shift is None:
-            return False
+            return None
         if shift.degree != 0:
-            shifts[op.result] = shift
-            for use in uses.get(op.result, ()):
+            found[op.result] = shift
+            for use in scope.uses.get(op.result, ()):
                 heappush(queue, use)
-    return False
+    return None
+
+
+def _ends(shifts: Shifts, scope: _Scope, held: Set[Value]) -> bool:
+    """Whether nothing moves beyond the block in which these values do.
+
+    What leaves the body of a loop must end after the loop, and in the next iteration: either there, or by
+    leaving it as before.
+    """
+    left = _left(shifts, scope)
+    if not left or scope.outer is None:
+        return not left
+    op, outer = scope.outer
+    count, heirs = _heirs(op)
+    if max(left) >= count and flow_of(op) is not Flow.BRANCH:
+        return False  # each row of a stack moves by a δ of its own
+    if flow_of(op) is not Flow.BRANCH:
+        again = _followed({scope.block.params[k]: shift for k, shift in left.items()}, scope, held)
+        if again is None or _left(again, scope) not in ({}, left):
+            return False
+    after = _followed({heirs[k]: shift for k, shift in left.items()}, outer, held)
+    return after is not None and _ends(after, outer, held)
+
+
+def _left(shifts: Shifts, scope: _Scope) -> dict[int, Shift]:
+    """The results of a block that move, by their places, of those that something reads."""
+    left = {k: shifts[r] for k, r in enumerate(scope.block.results) if r in shifts}
+    if scope.outer is None:
+        return left
+    op, outer = scope.outer
+    count, heirs = _heirs(op)
+    read = outer.results.union(outer.uses)
+    return {k: shift for k, shift in left.items() if k < count or heirs[k] in read}
+
+
+def _heirs(op: Op) -> tuple[int, tuple[Value, ...]]:
+    """How many carries an op with regions has, and which of its results each result of a region becomes."""
+    match flow_of(op):
+        case Flow.FOR:
+            return len(as_for(op).carries), op.results
+        case Flow.WHILE:
+            count = len(as_while(op).carries)
+            return count, (*op.results[:count], *op.results[count + 1 :])
+        case Flow.BRANCH | Flow.ONCE | None:
+            return 0, op.results

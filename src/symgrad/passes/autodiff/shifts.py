@@ -1,7 +1,7 @@
 """`Shift`: how a value moves when another one, m, is shifted, by what the records of the ops say.
 
-Where m moves by δ, a value moves to v + d · δ or to v · base**(d · δ), or in a way that is not known. In terms
-of tangents: v̇ = d · ṁ or v̇ = d · log(base) · v · ṁ, with ṁ repeated along the axes that m does not have.
+Where m moves by δ, a value moves to v + d · δ or to v · base**(d · δ), or in a way that is not known; δ is
+repeated along the axes that m does not have. In tangents: v̇ = d · ṁ, or v̇ = d · log(base) · v · ṁ.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from symgrad.ir.core import Op, Value
 from symgrad.ir.dims import Shape
 from symgrad.ir.opdef import (
     Contract,
+    Coordinate,
     Equivariant,
     Exponential,
     Gather,
@@ -35,7 +36,7 @@ from symgrad.ir.opdef import (
 )
 from symgrad.ir.ops import split_spec
 from symgrad.ir.types import ArrayType
-from symgrad.passes.literals import Number
+from symgrad.passes.literals import Number, splat_of
 from symgrad.passes.rules.moves import axis_groups, ints
 
 Along: TypeAlias = "tuple[int | None, ...]"
@@ -59,47 +60,49 @@ class Shift:
 STILL = Shift(Fraction(0), None, ())
 
 Shifts: TypeAlias = Mapping[Value, Shift]  # of the values that move
-Numbers: TypeAlias = Mapping[Value, Number]  # that every element of a value is
+Makers: TypeAlias = Mapping[Value, Op]  # of the values of the block
 
 
-def shift_of(op: Op, shifts: Shifts, numbers: Numbers) -> Shift | None:
-    """How the result of an op without regions moves; None if that is not known."""
-    (result,) = op.results
+def shift_of(op: Op, shifts: Shifts, makers: Makers) -> Shift | None:
+    """How the result of an op moves; None if that is not known, or if there is not one."""
+    if len(op.results) != 1:
+        return None
+    result = op.result
     if isinstance(op.opdef.derivative, Zero) or not result.type.is_real:
         return STILL
     match op.opdef.lowering:
         case Scalar():
-            return _of_elements(op, shifts, numbers)
+            return _of_elements(op, shifts, makers)
         case Reduce(kind=kind):
             return _reduced(op, shifts[op.operands[0]], kind)
         case Remap(pieces=pieces):
             found = pieces(tuple(v.type for v in op.operands), result.type, dict(op.attrs))
-            return _moved(op, found, shifts, numbers)
+            return _moved(op, found, shifts, makers)
         case View():
             return _reshaped(op, shifts[op.operands[0]])
         case Contract():
             return _contracted(op, shifts)
         case Gather():
-            return _gathered(op, shifts[op.operands[0]])
+            return _gathered(op, shifts[op.operands[0]], makers)
         case _:
             return None
 
 
 # ---- elementwise ------------------------------------------------------------------------------------------
-def _of_elements(op: Op, shifts: Shifts, numbers: Numbers) -> Shift | None:
+def _of_elements(op: Op, shifts: Shifts, makers: Makers) -> Shift | None:
     moving = {i: shifts[v] for i, v in enumerate(op.operands) if v in shifts}
     some = next(iter(moving.values()))
     if any((s.base, s.along) != (some.base, some.along) for s in moving.values()):
         return None
     match op.opdef.derivative, op.opdef.law:
         case Select(), _:
-            return _common(op.operands[1:], shifts, numbers)
+            return _common(op.operands[1:], shifts, makers)
         case Linear(), _:
-            return _common(op.operands, shifts, numbers)
+            return _common(op.operands, shifts, makers)
         case Partials(of=of), None if some.base is None:
             return _sum_of(moving, {i: p for i, p in enumerate(of) if isinstance(p, int)})
         case Partials(of=of), None if all(isinstance(p, int) for p in of):
-            return _common(op.operands, shifts, numbers)
+            return _common(op.operands, shifts, makers)
         case _, Exponential(base=base) if some.base is None:
             return replace(some, base=base)
         case _, Logarithmic(base=base) if some.base == base:
@@ -107,16 +110,16 @@ def _of_elements(op: Op, shifts: Shifts, numbers: Numbers) -> Shift | None:
         case _, Monomial(powers=powers) if some.base is not None:
             return _sum_of(moving, dict(enumerate(powers)))
         case _, Monomial(powers=powers):
-            return _multiplied(op, moving, powers, numbers)
+            return _multiplied(op, moving, powers, makers)
         case _, Equivariant() if some.base is None:
-            return _common(op.operands, shifts, numbers)
+            return _common(op.operands, shifts, makers)
         case _:
             return None
 
 
-def _common(operands: Sequence[Value], shifts: Shifts, numbers: Numbers) -> Shift | None:
+def _common(operands: Sequence[Value], shifts: Shifts, makers: Makers) -> Shift | None:
     """How all operands move, if they move alike; 0 is 0 times any factor."""
-    found = {shifts.get(v) for v in operands if v in shifts or numbers.get(v) != 0}
+    found = {shifts.get(v) for v in operands if v in shifts or _number(v, makers) != 0}
     (only,) = found if len(found) == 1 else (None,)
     if only is None or (only.base is None and not all(v in shifts for v in operands)):
         return None
@@ -132,7 +135,7 @@ def _sum_of(moving: Mapping[int, Shift], weights: Mapping[int, int | Fraction]) 
 
 
 def _multiplied(
-    op: Op, moving: Mapping[int, Shift], powers: Sequence[Fraction], numbers: Numbers
+    op: Op, moving: Mapping[int, Shift], powers: Sequence[Fraction], makers: Makers
 ) -> Shift | None:
     """How a product moves with one of its factors, if all others are numbers."""
     ((i, shift), *others) = moving.items()
@@ -141,7 +144,7 @@ def _multiplied(
     for k, v in enumerate(op.operands):
         if k == i:
             continue
-        number = numbers.get(v)
+        number = _number(v, makers)
         if number is None or not isfinite(number) or number == 0 or powers[k].denominator != 1:
             return None
         shift = replace(shift, degree=shift.degree * Fraction(number) ** powers[k].numerator)
@@ -185,7 +188,7 @@ def _contracted(op: Op, shifts: Shifts) -> Shift | None:
 
 
 # ---- moves ------------------------------------------------------------------------------------------------
-def _moved(op: Op, pieces: Sequence[Piece], shifts: Shifts, numbers: Numbers) -> Shift | None:
+def _moved(op: Op, pieces: Sequence[Piece], shifts: Shifts, makers: Makers) -> Shift | None:
     """How elements move that are read at other places, all of them moving alike."""
     shape = op.result.type.shape
     found: set[Shift | None] = set()
@@ -193,7 +196,7 @@ def _moved(op: Op, pieces: Sequence[Piece], shifts: Shifts, numbers: Numbers) ->
         operand = op.operands[piece.operand]
         if operand in shifts:
             found.add(_read(piece, operand.type.shape, shape, shifts[operand]))
-        elif numbers.get(operand) != 0:
+        elif _number(operand, makers) != 0:
             return None
     (only,) = found if len(found) == 1 else (None,)
     if only is None or only.base is not None:
@@ -247,10 +250,30 @@ def _reshaped(op: Op, shift: Shift) -> Shift | None:
     return replace(shift, along=tuple(along))
 
 
-def _gathered(op: Op, shift: Shift) -> Shift | None:
-    """How elements at integer places move, where δ does not vary along the indexed axes."""
-    axes, lead = ints(op, "axes"), op.operands[1].type.rank
-    if any(shift.along[axis] is not None for axis in axes):
+def _gathered(op: Op, shift: Shift, makers: Makers) -> Shift | None:
+    """How elements at integer places move; along the axes along which δ varies, all are read in order."""
+    x, *indices = op.operands
+    axes, lead = ints(op, "axes"), indices[0].type
+    along: list[int | None] = [None] * lead.rank
+    for axis, index in zip(axes, indices, strict=True):
+        if shift.along[axis] is None:
+            continue
+        ramp = _ramp(index, makers)
+        if ramp is None or not dims.equal(lead.shape[ramp], x.type.shape[axis]):
+            return None
+        along[ramp] = shift.along[axis]
+    return replace(shift, along=(*along, *(a for k, a in enumerate(shift.along) if k not in axes)))
+
+
+# ---- what values are --------------------------------------------------------------------------------------
+def _number(value: Value, makers: Makers) -> Number | None:
+    """The number that every element is, if it is such a constant."""
+    return splat_of(makers[value]) if value in makers else None
+
+
+def _ramp(value: Value, makers: Makers) -> int | None:
+    """The axis along which each element is its own place, if there is one."""
+    maker = makers.get(value)
+    if maker is None or not isinstance(maker.opdef.lowering, Coordinate):
         return None
-    rest = (a for axis, a in enumerate(shift.along) if axis not in axes)
-    return replace(shift, along=(*(None for _ in range(lead)), *rest))
+    return cast(int, dict(maker.attrs)["axis"])
