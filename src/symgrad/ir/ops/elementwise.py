@@ -248,15 +248,9 @@ exp2 = elementwise(
 )
 expm1 = elementwise("expm1", np.expm1, "expm1({0})", Partials(lambda y, x: np.exp(x)), "e**x - 1", flops=12)
 log = elementwise(
-    "log",
-    np.log,
-    "log({0})",
-    Partials(lambda y, x: 1 / x),
-    "the natural logarithm",
-    domain=_POSITIVE,
-    flops=12,
-    law=Logarithmic(math.e),
-)
+    "log", np.log, "log({0})", Partials(lambda y, x: 1 / x), "the natural logarithm",
+    domain=_POSITIVE, flops=12, law=Logarithmic(math.e),
+)  # fmt: skip
 log2 = elementwise(
     "log2", np.log2, "log2({0})", Partials(lambda y, x: (1 / math.log(2)) / x), "the logarithm to base 2",
     domain=_POSITIVE, flops=12, law=Logarithmic(2.0),
@@ -309,13 +303,9 @@ atanh = elementwise(
     "the inverse hyperbolic tangent", domain=(-0.9, 0.9), flops=20,
 )  # fmt: skip
 sigmoid = elementwise(
-    "sigmoid",
-    sigmoid_of,
-    "sigmoid({0})",
-    Partials(lambda y, x: y * sigmoid(-x)),
-    "1 / (1 + exp(-x))",
+    "sigmoid", sigmoid_of, "sigmoid({0})", Partials(lambda y, x: y * sigmoid(-x)), "1 / (1 + exp(-x))",
     flops=14,
-)
+)  # fmt: skip
 
 # ---- comparison, logic and bits --------------------------------------------------------------------------
 _ANY = "fiub"

@@ -37,7 +37,7 @@ from symgrad.ir.opdef import (
 from symgrad.ir.ops import split_spec
 from symgrad.ir.types import ArrayType
 from symgrad.passes.literals import Number, splat_of
-from symgrad.passes.rules.moves import axis_groups, ints
+from symgrad.passes.rules.moves import axis_groups, empty, ints
 
 Along: TypeAlias = "tuple[int | None, ...]"
 
@@ -119,7 +119,7 @@ def _of_elements(op: Op, shifts: Shifts, makers: Makers) -> Shift | None:
 
 def _common(operands: Sequence[Value], shifts: Shifts, makers: Makers) -> Shift | None:
     """How all operands move, if they move alike; 0 is 0 times any factor."""
-    found = {shifts.get(v) for v in operands if v in shifts or _number(v, makers) != 0}
+    found = {shifts.get(v) for v in operands if v in shifts or not is_zero(v, makers)}
     (only,) = found if len(found) == 1 else (None,)
     if only is None or (only.base is None and not all(v in shifts for v in operands)):
         return None
@@ -196,7 +196,7 @@ def _moved(op: Op, pieces: Sequence[Piece], shifts: Shifts, makers: Makers) -> S
         operand = op.operands[piece.operand]
         if operand in shifts:
             found.add(_read(piece, operand.type.shape, shape, shifts[operand]))
-        elif _number(operand, makers) != 0:
+        elif not is_zero(operand, makers):
             return None
     (only,) = found if len(found) == 1 else (None,)
     if only is None or only.base is not None:
@@ -237,7 +237,7 @@ def _cover(pieces: Sequence[Piece], shape: Shape) -> bool:
 def _reshaped(op: Op, shift: Shift) -> Shift | None:
     """How the elements move under another shape that has the axes along which δ varies."""
     after = op.result.type.shape
-    groups = axis_groups(op.operands[0].type.shape, after)
+    groups = None if empty(op.result.type) else axis_groups(op.operands[0].type.shape, after)
     if groups is None:
         return None
     along: list[int | None] = [None] * len(after)
@@ -269,6 +269,11 @@ def _gathered(op: Op, shift: Shift, makers: Makers) -> Shift | None:
 def _number(value: Value, makers: Makers) -> Number | None:
     """The number that every element is, if it is such a constant."""
     return splat_of(makers[value]) if value in makers else None
+
+
+def is_zero(value: Value, makers: Makers) -> bool:
+    """Whether every element is the constant 0."""
+    return _number(value, makers) == 0
 
 
 def _ramp(value: Value, makers: Makers) -> int | None:
