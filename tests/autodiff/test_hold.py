@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from autodiff.random_shifts import COLUMNS, ROWS, losses
 from autodiff.shift_programs import CANCELS, KEPT, STAYS, Array, Loss, Shifted, Z, half_stopped
 from golden_files import Golden
 from symgrad.ir.analysis import op_counts, walk
@@ -21,15 +24,16 @@ from symgrad.trace.session import ArgumentLeaf, Captured, trace_function
 Off = Callable[[], None]
 
 
+def switch_off(patch: pytest.MonkeyPatch) -> None:
+    """Make derivatives without `hold` from now on."""
+    for module in ("forward", "reverse"):
+        patch.setattr(f"symgrad.passes.autodiff.{module}.hold", lambda function: function)
+
+
 @pytest.fixture
 def off(monkeypatch: pytest.MonkeyPatch) -> Off:
     """A function from whose call on derivatives are made without `hold`."""
-
-    def switch() -> None:
-        for module in ("forward", "reverse"):
-            monkeypatch.setattr(f"symgrad.passes.autodiff.{module}.hold", lambda function: function)
-
-    return switch
+    return lambda: switch_off(monkeypatch)
 
 
 class Traced:
@@ -52,6 +56,12 @@ class Traced:
     def gradient(self, x: Array | None = None) -> Array:
         """The gradient of the loss."""
         return self.run(gradient(self.function, (0,)), self.x if x is None else x)[-1]
+
+    def derivatives(self) -> tuple[Array, Array, Array]:
+        """The gradient, the tangent along a direction, and the Hessian times it."""
+        v = along(self.x)
+        pushed = self.run(jvp(self.function, (0,)), self.x, v)[-1]
+        return self.gradient(), pushed, self.run(second(self.function), self.x, v)[-1]
 
     def slope(self, v: Array, step: float = 1e-4) -> float:
         """The derivative along v by differences, extrapolated to fourth order."""
@@ -181,3 +191,27 @@ def test_special_values_stay_what_they_were(name: str, place: str, dtype: str, o
         np.testing.assert_array_equal(found[~KEPT], 0.0)
         found, expected = found[KEPT], expected[KEPT]
     np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+# ---- random programs --------------------------------------------------------------------------------------
+@given(losses(), st.integers(0, 99))
+def test_random_programs_have_the_derivatives_that_they_had(loss: Loss, seed: int) -> None:
+    x = np.random.default_rng(seed).standard_normal((ROWS, COLUMNS))
+    program = Traced(loss, x)
+    found = program.derivatives()
+    with pytest.MonkeyPatch.context() as patch:
+        switch_off(patch)
+        expected = program.derivatives()
+    for a, b, tolerance in zip(found, expected, (1e-12, 1e-12, 1e-10), strict=True):
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * max(1.0, float(np.max(np.abs(b)))))
+
+
+def test_random_programs_have_shifts_that_cancel() -> None:
+    counts: list[int] = []
+
+    @given(losses())
+    def count(loss: Loss) -> None:
+        counts.append(held_in(Traced(loss, np.ones((ROWS, COLUMNS))).function))
+
+    count()
+    assert 0.2 < np.mean(np.array(counts) > 0) < 0.98

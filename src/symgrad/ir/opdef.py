@@ -89,10 +89,10 @@ Derivative: TypeAlias = "Partials | Linear | Multilinear | Select | Jvp | ByRegi
 class Monomial:
     """Elementwise: c · x**p · y**q · ... with these powers, for some number c."""
 
-    powers: tuple[Fraction, ...]
+    powers: tuple[int | Fraction, ...]
 
-    def __init__(self, *powers: Fraction | int) -> None:
-        object.__setattr__(self, "powers", tuple(map(Fraction, powers)))
+    def __init__(self, *powers: int | Fraction) -> None:
+        object.__setattr__(self, "powers", powers)
 
 
 @dataclass(frozen=True)

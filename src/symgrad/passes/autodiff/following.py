@@ -17,8 +17,9 @@ from symgrad.ir.opdef import Flow
 from symgrad.ir.regions import as_for, as_while, flow_of
 from symgrad.passes.autodiff.shifts import Makers, Shift, Shifts, is_zero, shift_of
 
-# A shift is followed through so many ops of a block: the time stays linear in the size of the program.
-MAX_FOLLOWED = 200
+# A shift is followed through so many ops of a block at most, and through fewer of a long one: the time stays
+# linear in the size of the program.
+MAX_FOLLOWED, MIN_FOLLOWED, TOTAL_FOLLOWED = 200, 32, 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,11 @@ class Scope:
         """The results of the block."""
         return frozenset(self.block.results)
 
+    @property
+    def patience(self) -> int:
+        """Through how many ops a shift is followed."""
+        return max(MIN_FOLLOWED, min(MAX_FOLLOWED, TOTAL_FOLLOWED // max(1, len(self.block.ops))))
+
     def reads(self, value: Value) -> bool:
         """Whether an op of the block reads a value, or the block returns it."""
         return value in self.uses or value in self.results
@@ -68,7 +74,7 @@ def followed(start: Shifts, scope: Scope, held: Set[Value], known: Makers | None
     makers = scope.makers if known is None else {**scope.makers, **known}
     queue = [k for v in start for k in scope.uses.get(v, ())]
     heapify(queue)
-    for _ in range(MAX_FOLLOWED):
+    for _ in range(scope.patience):
         if not queue:
             return found
         k = heappop(queue)
@@ -152,7 +158,7 @@ def _after_loop(op: Op, shifts: Shifts, scope: Scope, held: Set[Value], makers: 
 
 
 def _given(op: Op, count: int, shifts: Shifts) -> dict[int, Shift] | None:
-    """How constants of a loop and rows of its xs move, by their places; None where δ varies from row to row."""
+    """How constants of a loop, and rows of xs, move, by their places; None where δ varies from row to row."""
     rows = len(op.operands) - len(as_for(op).xs) if flow_of(op) is Flow.FOR else len(op.operands)
     found = {k: shifts[v] for k, v in enumerate(op.operands) if k >= count and v in shifts}
     if any(k >= rows and shift.along[0] is not None for k, shift in found.items()):

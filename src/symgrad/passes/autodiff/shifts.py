@@ -46,7 +46,7 @@ Along: TypeAlias = "tuple[int | None, ...]"
 class Shift:
     """How a value moves with m; where the degree is 0, it does not."""
 
-    degree: Fraction
+    degree: int | Fraction
     base: float | None  # of the factor; None where the value is added to
     along: Along  # for each axis of the value, the axis of m with which δ varies along it
 
@@ -54,10 +54,10 @@ class Shift:
     def of_itself(type: ArrayType) -> Shift:
         """How m moves; along an axis of one entry nothing varies."""
         along = (None if dims.is_one(n) else axis for axis, n in enumerate(type.shape))
-        return Shift(Fraction(1), None, tuple(along))
+        return Shift(1, None, tuple(along))
 
 
-STILL = Shift(Fraction(0), None, ())
+STILL = Shift(0, None, ())
 
 Shifts: TypeAlias = Mapping[Value, Shift]  # of the values that move
 Makers: TypeAlias = Mapping[Value, Op]  # of the values of the block
@@ -91,27 +91,27 @@ def shift_of(op: Op, shifts: Shifts, makers: Makers) -> Shift | None:
 # ---- elementwise ------------------------------------------------------------------------------------------
 def _of_elements(op: Op, shifts: Shifts, makers: Makers) -> Shift | None:
     moving = {i: shifts[v] for i, v in enumerate(op.operands) if v in shifts}
-    some = next(iter(moving.values()))
-    if any((s.base, s.along) != (some.base, some.along) for s in moving.values()):
+    base, along = next((s.base, s.along) for s in moving.values())
+    if len(moving) > 1 and any(s.base != base or s.along != along for s in moving.values()):
         return None
     match op.opdef.derivative, op.opdef.law:
         case Select(), _:
             return _common(op.operands[1:], shifts, makers)
         case Linear(), _:
             return _common(op.operands, shifts, makers)
-        case Partials(of=of), None if some.base is None:
-            return _sum_of(moving, {i: p for i, p in enumerate(of) if isinstance(p, int)})
-        case Partials(of=of), None if all(isinstance(p, int) for p in of):
+        case Partials(of=of), None if base is None:
+            return _sum_of(moving, of)
+        case Partials(of=of), None if all(isinstance(partial, int) for partial in of):
             return _common(op.operands, shifts, makers)
-        case _, Exponential(base=base) if some.base is None:
-            return replace(some, base=base)
-        case _, Logarithmic(base=base) if some.base == base:
-            return replace(some, base=None)
-        case _, Monomial(powers=powers) if some.base is not None:
-            return _sum_of(moving, dict(enumerate(powers)))
+        case _, Exponential(base=found) if base is None:
+            return replace(moving[0], base=found)
+        case _, Logarithmic(base=found) if base == found:
+            return replace(moving[0], base=None)
+        case _, Monomial(powers=powers) if base is not None:
+            return _sum_of(moving, powers)
         case _, Monomial(powers=powers):
             return _multiplied(op, moving, powers, makers)
-        case _, Equivariant() if some.base is None:
+        case _, Equivariant() if base is None:
             return _common(op.operands, shifts, makers)
         case _:
             return None
@@ -126,29 +126,34 @@ def _common(operands: Sequence[Value], shifts: Shifts, makers: Makers) -> Shift 
     return only
 
 
-def _sum_of(moving: Mapping[int, Shift], weights: Mapping[int, int | Fraction]) -> Shift | None:
-    """How the result moves where the degrees add up with these weights."""
-    if not moving.keys() <= weights.keys():
-        return None
-    degree = sum((s.degree * weights[i] for i, s in moving.items()), Fraction(0))
-    return replace(next(iter(moving.values())), degree=degree)
+def _sum_of(moving: Mapping[int, Shift], weights: Sequence[object]) -> Shift | None:
+    """How the result moves where degrees add up with these weights, if they are numbers."""
+    degree: int | Fraction = 0
+    for i, shift in moving.items():
+        weight = weights[i]
+        if not isinstance(weight, int | Fraction):
+            return None
+        degree += weight * shift.degree
+    some = next(iter(moving.values()))
+    return Shift(degree, some.base, some.along)
 
 
 def _multiplied(
-    op: Op, moving: Mapping[int, Shift], powers: Sequence[Fraction], makers: Makers
+    op: Op, moving: Mapping[int, Shift], powers: Sequence[int | Fraction], makers: Makers
 ) -> Shift | None:
     """How a product moves with one of its factors, if all others are numbers."""
     ((i, shift), *others) = moving.items()
     if others or powers[i] != 1:
         return None
+    degree = Fraction(shift.degree)
     for k, v in enumerate(op.operands):
+        number = _number(v, makers)
         if k == i:
             continue
-        number = _number(v, makers)
-        if number is None or not isfinite(number) or number == 0 or powers[k].denominator != 1:
+        if number is None or number == 0 or not isfinite(number) or powers[k].denominator != 1:
             return None
-        shift = replace(shift, degree=shift.degree * Fraction(number) ** powers[k].numerator)
-    return shift
+        degree *= Fraction(number) ** powers[k].numerator
+    return replace(shift, degree=degree)
 
 
 # ---- reductions and contractions --------------------------------------------------------------------------
@@ -183,8 +188,7 @@ def _contracted(op: Op, shifts: Shifts) -> Shift | None:
         return None
     if any(found != varying[0] for found in varying) or not varying[0].keys() <= set(result):
         return None
-    degree = sum((s.degree for s in moving.values()), Fraction(0))
-    return Shift(degree, base, tuple(varying[0].get(name) for name in result))
+    return Shift(sum(s.degree for s in moving.values()), base, tuple(varying[0].get(name) for name in result))
 
 
 # ---- moves ------------------------------------------------------------------------------------------------
