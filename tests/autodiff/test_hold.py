@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +14,15 @@ from autodiff.random_shifts import COLUMNS, ROWS, losses
 from autodiff.shift_programs import CANCELS, KEPT, STAYS, Array, Loss, Shifted, Z, half_stopped
 from golden_files import Golden
 from symgrad.ir.analysis import op_counts, walk
-from symgrad.ir.core import Function
+from symgrad.ir.builder import Builder
+from symgrad.ir.core import Function, Op, Value
 from symgrad.ir.interpreter import interpret
+from symgrad.ir.ops import OPS
 from symgrad.ir.printer import format_function
+from symgrad.ir.types import F64, ArrayType
 from symgrad.ir.verifier import verify
-from symgrad.passes.autodiff import gradient, hold, jvp
+from symgrad.passes.autodiff import following, gradient, hold, jvp
+from symgrad.passes.autodiff.shifts import Shift, shift_of
 from symgrad.passes.pipeline import optimize
 from symgrad.trace.session import ArgumentLeaf, Captured, trace_function
 
@@ -160,6 +165,30 @@ def test_golden(name: str, golden: Golden) -> None:
     function = Traced(shifted.loss, shifted.x).function
     parts = [hold(function), optimize(gradient(function, (0,)))]
     golden(f"hold/{name}.ir", "\n\n".join(map(format_function, parts)))
+
+
+def _web_of_sums(count: int) -> Function:
+    """Sums of values before: a shift of any of them reaches nearly all that follow."""
+    rng, builder = np.random.default_rng(0), Builder()
+    pool = [Value(ArrayType(F64, ()), "x") for _ in range(10)]
+    params = tuple(pool)
+    for _ in range(count):
+        i, j = rng.integers(max(0, len(pool) - 20), len(pool), 2)
+        pool.append(builder.emit(OPS["add"], (pool[i], pool[j])))
+    return Function("web", builder.block(params, (builder.emit(OPS["exp"], (pool[-1],)),)))
+
+
+@pytest.mark.parametrize("count", [300, 3000, 6000])
+def test_the_work_is_linear_in_the_size_of_the_program(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[str] = []
+
+    def counting(op: Op, *args: Any) -> Shift | None:
+        looked_at.append(op.opdef.name)
+        return shift_of(op, *args)
+
+    monkeypatch.setattr(following, "shift_of", counting)
+    hold(_web_of_sums(count))
+    assert count < len(looked_at) <= following.TOTAL_FOLLOWED + following.MIN_FOLLOWED * count
 
 
 # ---- special values ---------------------------------------------------------------------------------------
