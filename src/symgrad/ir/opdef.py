@@ -1,6 +1,6 @@
 """`OpDef`: the one record that says everything about an op.
 
-Ops are open and are data; the kinds of derivative and of lowering below are closed and are code. Passes and
+Ops are open and are data; the kinds of derivative, law and lowering below are closed and are code. Passes and
 backends match on kinds, never on op names. A rule is a NumPy function: numbers in, numbers out; tracers in,
 IR out.
 """
@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -81,6 +82,39 @@ class Undefined:
 
 
 Derivative: TypeAlias = "Partials | Linear | Multilinear | Select | Jvp | ByRegions | Zero | Undefined"
+
+
+# ---- law: at most one of these ----------------------------------------------------------------------------
+@dataclass(frozen=True, init=False)
+class Monomial:
+    """Elementwise: c · x**p · y**q · ... with these powers, for some number c."""
+
+    powers: tuple[int | Fraction, ...]
+
+    def __init__(self, *powers: int | Fraction) -> None:
+        object.__setattr__(self, "powers", powers)
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """Elementwise: f(x + c) = f(x) · base**c."""
+
+    base: float
+
+
+@dataclass(frozen=True)
+class Logarithmic:
+    """Elementwise: f(x · base**c) = f(x) + c."""
+
+    base: float
+
+
+@dataclass(frozen=True)
+class Equivariant:
+    """Elementwise: f(x + c, y + c, ...) = f(x, y, ...) + c."""
+
+
+Law: TypeAlias = "Monomial | Exponential | Logarithmic | Equivariant"
 
 
 # ---- lowering: exactly one of these -----------------------------------------------------------------------
@@ -298,6 +332,7 @@ class OpDef:
     ufunc: np.ufunc | None = None  # the NumPy function it is, element by element
     convention: str = ""  # what the derivative is where it does not exist
     commutative: bool = False  # two operands may change places: the same bits come out
+    law: Law | None = None  # what it makes of operands that are shifted or scaled
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

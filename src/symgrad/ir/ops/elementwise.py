@@ -8,13 +8,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy
 
 from symgrad.errors import DTypeError, ShapeError
 from symgrad.ir import dims
-from symgrad.ir.opdef import Example, Jvp, Linear, NotNegative, OpDef, Partials, Scalar, Select, Zero
+from symgrad.ir.opdef import (
+    Equivariant,
+    Example,
+    Exponential,
+    Jvp,
+    Law,
+    Linear,
+    Logarithmic,
+    Monomial,
+    NotNegative,
+    OpDef,
+    Partials,
+    Scalar,
+    Select,
+    Zero,
+)
 from symgrad.ir.types import BOOL, F32, F64, I64, ArrayType, DType, array_type, type_of
 
 # The stubs of NumPy do not know that its functions give tracers for tracers.
@@ -64,6 +80,7 @@ def elementwise(
     convention: str = "",
     commutative: bool = False,  # to the last bit, as maximum is not: maximum(0.0, -0.0)
     demand: NotNegative | None = None,
+    law: Law | None = None,
 ) -> OpDef:
     """The record of an elementwise op."""
     ufunc = evaluate if isinstance(evaluate, numpy.ufunc) else None
@@ -79,6 +96,7 @@ def elementwise(
         ufunc=ufunc,
         convention=convention,
         commutative=commutative,
+        law=law,
     )
 
 
@@ -87,11 +105,11 @@ add = elementwise("add", np.add, "{0} + {1}", Partials(1, 1), "x + y", kinds="fi
 sub = elementwise("sub", np.subtract, "{0} - {1}", Partials(1, -1), "x - y", kinds="fiu")
 mul = elementwise(
     "mul", np.multiply, "{0} * {1}", Partials(lambda z, x, y: y, lambda z, x, y: x), "x · y", kinds="fiu",
-    commutative=True,
+    commutative=True, law=Monomial(1, 1),
 )  # fmt: skip
 div = elementwise(
     "div", np.divide, "{0} / {1}", Partials(lambda z, x, y: 1 / y, lambda z, x, y: -z / y), "x / y",
-    domain=(0.5, 2.0), flops=4,
+    domain=(0.5, 2.0), flops=4, law=Monomial(1, -1),
 )  # fmt: skip
 neg = elementwise("neg", np.negative, "-{0}", Partials(-1), "-x", kinds="fiu")
 abs_ = elementwise(
@@ -119,10 +137,12 @@ def _extreme_jvp(second: Callable[..., Any]) -> Jvp:
 maximum = elementwise(
     "maximum", np.maximum, "maximum({0}, {1})", _extreme_jvp(lambda x, y: x < y),
     "the larger of x and y; NaN if either is", kinds="fiu", convention="ties: 1/2 each",
+    law=Equivariant(),
 )  # fmt: skip
 minimum = elementwise(
     "minimum", np.minimum, "minimum({0}, {1})", _extreme_jvp(lambda x, y: x > y),
     "the smaller of x and y; NaN if either is", kinds="fiu", convention="ties: 1/2 each",
+    law=Equivariant(),
 )  # fmt: skip
 
 
@@ -195,7 +215,7 @@ def sigmoid_of(x: Any) -> Any:
 logaddexp = elementwise(
     "logaddexp", np.logaddexp, "logaddexp({0}, {1})",
     Partials(lambda z, x, y: sigmoid(x - y), lambda z, x, y: sigmoid(y - x)),
-    "log(exp x + exp y)", flops=30,
+    "log(exp x + exp y)", flops=30, law=Equivariant(),
 )  # fmt: skip
 
 # ---- rounding ---------------------------------------------------------------------------------------------
@@ -208,31 +228,36 @@ rint = elementwise("rint", np.rint, "rint({0})", Zero(), "x rounded to the neare
 _POSITIVE = (0.1, 4.0)
 sqrt = elementwise(
     "sqrt", np.sqrt, "sqrt({0})", Partials(lambda y, x: 0.5 / y), "the square root",
-    domain=_POSITIVE, flops=4, convention="inf at 0",
+    domain=_POSITIVE, flops=4, convention="inf at 0", law=Monomial(Fraction(1, 2)),
 )  # fmt: skip
 cbrt = elementwise(
     "cbrt", np.cbrt, "cbrt({0})", Partials(lambda y, x: 1 / (3 * (y * y))), "the cube root",
-    domain=_POSITIVE, flops=20, convention="inf at 0",
+    domain=_POSITIVE, flops=20, convention="inf at 0", law=Monomial(Fraction(1, 3)),
 )  # fmt: skip
-exp = elementwise("exp", np.exp, "exp({0})", Partials(lambda y, x: y), "e**x", flops=10)
-exp2 = elementwise("exp2", np.exp2, "exp2({0})", Partials(lambda y, x: math.log(2) * y), "2**x", flops=10)
+exp = elementwise(
+    "exp", np.exp, "exp({0})", Partials(lambda y, x: y), "e**x", flops=10, law=Exponential(math.e)
+)
+exp2 = elementwise(
+    "exp2",
+    np.exp2,
+    "exp2({0})",
+    Partials(lambda y, x: math.log(2) * y),
+    "2**x",
+    flops=10,
+    law=Exponential(2.0),
+)
 expm1 = elementwise("expm1", np.expm1, "expm1({0})", Partials(lambda y, x: np.exp(x)), "e**x - 1", flops=12)
 log = elementwise(
-    "log",
-    np.log,
-    "log({0})",
-    Partials(lambda y, x: 1 / x),
-    "the natural logarithm",
-    domain=_POSITIVE,
-    flops=12,
-)
+    "log", np.log, "log({0})", Partials(lambda y, x: 1 / x), "the natural logarithm",
+    domain=_POSITIVE, flops=12, law=Logarithmic(math.e),
+)  # fmt: skip
 log2 = elementwise(
     "log2", np.log2, "log2({0})", Partials(lambda y, x: (1 / math.log(2)) / x), "the logarithm to base 2",
-    domain=_POSITIVE, flops=12,
+    domain=_POSITIVE, flops=12, law=Logarithmic(2.0),
 )  # fmt: skip
 log10 = elementwise(
     "log10", np.log10, "log10({0})", Partials(lambda y, x: (1 / math.log(10)) / x),
-    "the logarithm to base 10", domain=_POSITIVE, flops=12,
+    "the logarithm to base 10", domain=_POSITIVE, flops=12, law=Logarithmic(10.0),
 )  # fmt: skip
 log1p = elementwise(
     "log1p", np.log1p, "log1p({0})", Partials(lambda y, x: 1 / (1 + x)), "log(1 + x)",
@@ -278,13 +303,9 @@ atanh = elementwise(
     "the inverse hyperbolic tangent", domain=(-0.9, 0.9), flops=20,
 )  # fmt: skip
 sigmoid = elementwise(
-    "sigmoid",
-    sigmoid_of,
-    "sigmoid({0})",
-    Partials(lambda y, x: y * sigmoid(-x)),
-    "1 / (1 + exp(-x))",
+    "sigmoid", sigmoid_of, "sigmoid({0})", Partials(lambda y, x: y * sigmoid(-x)), "1 / (1 + exp(-x))",
     flops=14,
-)
+)  # fmt: skip
 
 # ---- comparison, logic and bits --------------------------------------------------------------------------
 _ANY = "fiub"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from symgrad.passes.autodiff.forward import jvp
+from symgrad.passes.autodiff.hold import hold
 from symgrad.passes.autodiff.reverse import gradient, vjp
 
-__all__ = ["gradient", "jvp", "vjp"]
+__all__ = ["gradient", "hold", "jvp", "vjp"]

@@ -10,6 +10,7 @@ from symgrad.ir.core import Block, Function, Op, Value
 from symgrad.ir.opdef import ByRegions, Flow, Jvp, Linear, Multilinear, Partials, Select, Undefined, Zero
 from symgrad.ir.regions import as_branch, as_for, as_while, branch_op, flow_of, for_op, while_op
 from symgrad.passes.autodiff.activity import results_vary
+from symgrad.passes.autodiff.hold import hold
 from symgrad.passes.autodiff.rules import (
     checked,
     named,
@@ -30,7 +31,7 @@ Dots: TypeAlias = dict[Value, Tracer]
 
 def jvp(function: Function, wrt: tuple[int, ...] | None = None) -> Function:
     """(params, x_dot for each param of `wrt`) -> (results, the tangent of each real result)."""
-    body = function.body
+    body = hold(function).body
     chosen = range(len(body.params)) if wrt is None else wrt
     recorder = Recorder(NUMPY)
     seeds = {body.params[i]: Value(body.params[i].type, f"{body.params[i].hint or 'x'}_dot") for i in chosen}

@@ -21,6 +21,7 @@ from symgrad.ir.opdef import (
 )
 from symgrad.passes.autodiff.activity import varying
 from symgrad.passes.autodiff.bars import Bar, Bars, Mask, as_cleared, as_placed, contribute
+from symgrad.passes.autodiff.hold import hold
 from symgrad.passes.autodiff.regions import pull_back_regions, undo_regions
 from symgrad.passes.autodiff.rules import (
     checked,
@@ -41,7 +42,7 @@ from symgrad.trace.tracer import Recorder, Tracer
 
 def vjp(function: Function, wrt: tuple[int, ...] | None = None) -> Function:
     """(params, y_bar for each real result) -> (results, x_bar for each param of `wrt`)."""
-    body = function.body
+    body = hold(function).body
     real = [r for r in body.results if r.type.is_real]
     seeds = [Value(r.type, f"{r.hint or 'y'}_bar") for r in real]
     sweep = Sweep.of(body, Modes(reverse, undo_regions))
@@ -54,7 +55,7 @@ def vjp(function: Function, wrt: tuple[int, ...] | None = None) -> Function:
 
 def gradient(function: Function, wrt: tuple[int, ...] | None = None) -> Function:
     """params -> (results, the gradient of the first result for each param of `wrt`)."""
-    body = function.body
+    body = hold(function).body
     loss = body.results[0]
     sweep = Sweep.of(body, Modes(reverse, undo_regions))
     bars = {loss: Bar(splat(1.0, loss.type, sweep.recorder))}

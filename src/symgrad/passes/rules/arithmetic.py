@@ -27,6 +27,7 @@ from symgrad.ir.ops.elementwise import (
     or_,
     pow_,
     select,
+    stop_gradient,
     sub,
 )
 from symgrad.ir.types import DType
@@ -270,6 +271,11 @@ def convert_convert(op: Op, context: Context) -> Value | None:
     return context.emit(convert, maker.operands[0], type=op.result.type)
 
 
+def stopped(op: Op, context: Context) -> Value | None:
+    """stop_gradient(x) = x: a program is differentiated before it is made smaller"""
+    return op.operands[0]
+
+
 def _lossless(source: DType, target: DType) -> bool:
     """Whether every value of one element type is one of the other."""
     if target.kind == "f" and source.kind in "iu":
@@ -292,4 +298,5 @@ RULES: dict[OpDef, tuple[Rule, ...]] = {
     not_: (not_not,),
     select: (select_constant, select_same, select_not, select_nested),
     convert: (convert_same, convert_convert),
+    stop_gradient: (stopped,),
 }
