@@ -38,7 +38,9 @@ def made_of_less(block: Block, ranges: Ranges) -> frozenset[Op]:
     leaves: dict[Value, frozenset[Value]] = {}  # what that reads
     for op in block.ops:
         match op.opdef.lowering:
-            case Remap() if _worth_copying(op, readers[op.result], ranges):
+            case Remap() if leaves.keys().isdisjoint(op.operands) and _worth_copying(
+                op, readers[op.result], ranges
+            ):
                 continue
             case Remap() | Constant() | Coordinate() | Extent():
                 own = 0
