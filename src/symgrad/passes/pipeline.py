@@ -26,6 +26,7 @@ from symgrad.passes.layout import layout
 from symgrad.passes.memory import memory
 from symgrad.passes.simplify import simplify
 from symgrad.passes.tile import tile
+from symgrad.passes.unroll import unroll
 
 # A pass that finds nothing to do returns the very function that it was given.
 Pass: TypeAlias = Callable[[Function], Function]
@@ -38,6 +39,7 @@ PASSES: dict[str, Pass] = {
     "dce": dce,
     "contract": contract,
     "layout": layout,
+    "unroll": unroll,
     "tile": tile,
     "accumulate": accumulate,
     "double": double,
@@ -156,7 +158,7 @@ def optimize(function: Function, runner: PassRunner | None = None) -> Function:
 
 def fused(function: Function, runner: PassRunner) -> Function:
     """The optimized function as kernels and contractions in order."""
-    for name in ("tile", "cse", "dce", "accumulate", "double", "fuse"):
+    for name in ("unroll", "tile", "cse", "dce", "accumulate", "double", "fuse"):
         function = runner.run(name, function)
     return function
 
