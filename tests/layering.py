@@ -25,7 +25,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
-COMPILERS = ("numba", "llvmlite")
+# Where each compiler may be imported.
+_NUMBA = ("codegen/numba_", "runtime/devices.py")
+COMPILERS = {"numba": _NUMBA, "llvmlite": (*_NUMBA, "codegen/llvm_")}
 
 
 @dataclass(frozen=True)
@@ -111,13 +113,14 @@ def import_faults(module: Module, modules: Mapping[str, Module]) -> Iterator[str
     if rank is None:
         yield f"{module.path}: {module.name} belongs to no layer"
         return
-    compiler_home = module.path.endswith("runtime/devices.py") or "/codegen/numba_" in module.path
+    allowed = {c for c, homes in COMPILERS.items() if any(home in module.path for home in homes)}
     for item in imports(module):
         where = f"{module.path}:{item.line}"
         if item.in_function:
             yield f"{where}: import of {item.target} inside a function"
-        if item.target.split(".")[0] in COMPILERS and not compiler_home:
-            yield f"{where}: {item.target} outside codegen/numba_*.py and runtime/devices.py"
+        compiler = item.target.split(".")[0]
+        if compiler in COMPILERS and compiler not in allowed:
+            yield f"{where}: {item.target} outside {' and '.join(COMPILERS[compiler])}"
         source = resolve(item.target, modules)
         if source is None:
             continue

@@ -81,6 +81,7 @@ def _faults(module: Module) -> list[str]:
         ("symgrad.passes.cse", "class A:\n    async def f(self):\n        from os import path", "inside a"),
         ("symgrad.codegen.lower", "import numba", "outside codegen"),
         ("symgrad.runtime.cache", "from llvmlite import binding", "outside codegen"),
+        ("symgrad.codegen.llvm_kernel", "import numba", "outside codegen"),
         ("symgrad.elsewhere.thing", "", "no layer"),
     ],
 )
@@ -96,6 +97,7 @@ def test_a_bad_import_is_found(name: str, source: str, fault: str) -> None:
         ("symgrad.passes.cse", "import math\nfrom symgrad.ir import Block\nfrom symgrad.errors import Error"),
         ("symgrad.ir.ops.linalg", "from symgrad.ir.core import Op\nfrom ..core import Value"),
         ("symgrad.codegen.numba_cpu", "import numba\nfrom llvmlite import ir"),
+        ("symgrad.codegen.llvm_kernel", "from llvmlite import ir"),
         ("symgrad.runtime.devices", "from numba import cuda"),
     ],
 )

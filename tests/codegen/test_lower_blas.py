@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from running import agree, compiled, generated, plain
+from running import agree, compiled, generated, ways
 from symgrad.codegen.loops import Blas
 from symgrad.codegen.steps import CallKernel
 from symgrad.codegen.target import TARGETS
@@ -57,16 +57,17 @@ def numbers(function: Function) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("dtype", [F64, F32, I64])
 @pytest.mark.parametrize("spec", SERVED + NOT_SERVED)
-def test_as_python(spec: str, dtype: DType) -> None:
+def test_without_numba(spec: str, dtype: DType) -> None:
     function = contraction(spec, dtype)
     (step,) = TARGETS["numba_cpu"].lower(function).steps[-1:]
     assert isinstance(step, Blas if spec in SERVED and dtype != I64 else CallKernel)
-    agree(function, plain(generated(function)), numbers(function), rtol=1e-13 if dtype == F64 else 1e-4)
+    for call in ways(function):
+        agree(function, call, numbers(function), rtol=1e-13 if dtype == F64 else 1e-4)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [F64, F32])
-def test_compiled(dtype: DType, tmp_path: Path) -> None:
+def test_compiled_by_numba(dtype: DType, tmp_path: Path) -> None:
     builder = Builder()
     params: list[Value] = []
     results: list[Value] = []

@@ -1,4 +1,4 @@
-"""Every op of the table, in a kernel, gives what the interpreter gives: as Python, and compiled."""
+"""Every op of the table, in a kernel, gives what the interpreter gives, in every way to run it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from running import agree, alone, arguments, compiled, generated, plain
+from running import agree, alone, arguments, compiled, generated, machine, plain
 from symgrad.codegen.scalar_source import LIBRARY, library_names
 from symgrad.ir.builder import Builder
 from symgrad.ir.core import Function, Value
@@ -61,6 +61,12 @@ def test_as_python(op: OpDef, example: Example) -> None:
     agree(function, plain(generated(function)), arguments(example))
 
 
+@pytest.mark.parametrize(("op", "example"), ALL, ids=NAMES)
+def test_as_machine_code(op: OpDef, example: Example) -> None:
+    function = alone(op, example)
+    agree(function, machine(function), arguments(example))
+
+
 BATCH = 12  # ops compiled together: more arguments would take longer than they save
 
 
@@ -82,7 +88,7 @@ def together(batch: list[tuple[OpDef, Example]]) -> Function:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", [name for name in FAMILIES if FAMILIES[name][0] is not kernel])
-def test_compiled(family: str, tmp_path: Path) -> None:
+def test_compiled_by_numba(family: str, tmp_path: Path) -> None:
     every = cases(FAMILIES[family])
     for first in range(0, len(every), BATCH):
         batch = every[first : first + BATCH]

@@ -21,7 +21,8 @@ PROGRAM = """
 import numpy as np
 from numba import types
 from symgrad.codegen.numba_blas import dot
-from symgrad.codegen.numba_support import array_type, distinct, entry, flat, kernel
+from symgrad.codegen.numba_entry import entry, kernel
+from symgrad.codegen.numba_support import array_type, distinct, flat
 
 f64_in = array_type(np.dtype(np.float64), 1, writable=False)
 f64_out = array_type(np.dtype(np.float64), 1, writable=True)

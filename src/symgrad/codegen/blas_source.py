@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from os.path import basename
 
 from symgrad.codegen.loops import Blas
@@ -31,8 +31,8 @@ def _ranges(numbers: Sequence[int]) -> str:
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
-def blas_lines(call: Blas, scalars: ScalarText, buffer: Callable[[str], str]) -> Iterator[str]:
-    """The lines of a call; `buffer` is the text of a buffer."""
+def blas_lines(call: Blas, scalars: ScalarText) -> Iterator[str]:
+    """The lines of a call."""
     if call.loc is not None:
         yield f"# {located([call.loc])}"
     sizes = (call.m * call.k, call.k * call.n, call.m * call.n)
@@ -42,7 +42,7 @@ def blas_lines(call: Blas, scalars: ScalarText, buffer: Callable[[str], str]) ->
         else tuple(at + named("batch") * size for at, size in zip(call.at, sizes, strict=True))
     )
     operands = [
-        buffer(name) if at == ZERO else f"{scalars.use('at', SUPPORT)}({buffer(name)}, {at})"
+        name if at == ZERO else f"{scalars.use('at', SUPPORT)}({name}, {at})"
         for name, at in zip((call.a, call.b, call.result), places, strict=True)
     ]
     if call.batch > 1:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba.core import types
 
-from symgrad.codegen.numba_support import Buffer, lowers
+from symgrad.codegen import llvm_arithmetic as arithmetic
+from symgrad.codegen.numba_support import Buffer, emitted, lowers
 
 _INTEGER: Any = types.Integer
 _CLASS: Any = types.NumberClass
-_kind_of: Any = type
 
 
 def _same_ints(x: Any, y: Any) -> Any:
@@ -28,26 +27,7 @@ def int_power(x: Any, y: Any) -> Any:
     return np.subtract(x, x)
 
 
-@lowers(int_power, _same_ints)
-def _int_power(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return context.compile_internal(builder, _power_by_squaring, sig, args)
-
-
-def _power_by_squaring(x: Any, y: Any) -> Any:
-    kind = _kind_of(x)
-    if y < 0:
-        if x == 1:
-            return x
-        if x == -1:
-            return x if y & 1 else kind(1)
-        return kind(0)
-    result, base, left = kind(1), x, y
-    while left != 0:
-        if left & 1:
-            result = kind(result * base)
-        base = kind(base * base)
-        left = kind(left >> 1)
-    return result
+lowers(int_power, _same_ints)(emitted(arithmetic.int_power))
 
 
 def left_shift(x: Any, y: Any) -> Any:
@@ -60,27 +40,8 @@ def right_shift(x: Any, y: Any) -> Any:
     return np.right_shift(x, y)
 
 
-@lowers(left_shift, _same_ints)
-def _left_shift(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    x, y = args
-    inside, count = _count(builder, y)
-    return builder.select(inside, builder.shl(x, count), ir.Constant(x.type, 0))
-
-
-@lowers(right_shift, _same_ints)
-def _right_shift(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    x, y = args
-    inside, count = _count(builder, y)
-    if not sig.return_type.signed:
-        return builder.select(inside, builder.lshr(x, count), ir.Constant(x.type, 0))
-    widest = ir.Constant(x.type, x.type.width - 1)
-    return builder.ashr(x, builder.select(inside, count, widest))
-
-
-def _count(builder: Any, y: Any) -> tuple[Any, Any]:
-    """Whether a shift is by less than the width, and one that always is."""
-    inside = builder.icmp_unsigned("<", y, ir.Constant(y.type, y.type.width))
-    return inside, builder.select(inside, y, ir.Constant(y.type, 0))
+lowers(left_shift, _same_ints)(emitted(arithmetic.left_shift))
+lowers(right_shift, _same_ints)(emitted(arithmetic.right_shift))
 
 
 def retyped(buffer: Any, dtype: Any) -> Any:

@@ -1,9 +1,5 @@
 """BLAS on flat buffers in row-major order: SciPy's own routines, called from numba code without copies.
 
-SciPy publishes the addresses of its BLAS to Cython.  They differ between processes, so generated code names
-a symbol instead, which LLVM looks up when it loads the code, compiled now or taken from the disk.  Importing
-this module tells LLVM where the symbols are; every generated module that calls BLAS imports it first.
-
 Sizes, strides and leading sizes must be at most `MAX_SIZE`, strides at least 1.
 """
 
@@ -13,81 +9,18 @@ Sizes, strides and leading sizes must be at most `MAX_SIZE`, strides at least 1.
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import numpy as np
-from llvmlite import binding, ir
-from numba.core import cgutils, types
+from numba.core import types
+from numba.np.numpy_support import as_dtype
 from numpy.lib.stride_tricks import as_strided
-from scipy.linalg import cython_blas
 
+import symgrad.codegen.llvm_symbols  # noqa: F401  before code that calls BLAS is loaded
+from symgrad.codegen.llvm_blas import BlasCaller
 from symgrad.codegen.numba_support import Buffer, lowers
 
 MAX_SIZE = 2**31 - 1  # the largest size SciPy's BLAS takes: its integers have 32 bits
-_ROUTINES = ("gemm", "gemv", "ger", "dot")
-
-
-def _address(routine: str) -> int:
-    """The address of a BLAS routine in this process."""
-    capsule = cython_blas.__pyx_capi__[routine]
-    name = ctypes.pythonapi.PyCapsule_GetName
-    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    signature: bytes = name(capsule)
-    if b"int *" not in signature or b"long" in signature:
-        raise ImportError(
-            f"SciPy's {routine} takes integers of another size than 32 bits: {signature.decode()}"
-        )
-    return pointer(capsule, signature)
-
-
-def _register_symbols() -> None:
-    for routine in _ROUTINES:
-        for prefix in "ds":
-            binding.add_symbol(f"symgrad_{prefix}{routine}", _address(prefix + routine))
-
-
-_register_symbols()
-
-
-class _Caller:
-    """Emits calls of BLAS routines, which take the address of every argument."""
-
-    def __init__(self, context: Any, builder: Any, dtype: Any) -> None:
-        self.builder = builder
-        self.prefix = "d" if dtype == types.float64 else "s"
-        self.real = context.get_value_type(dtype)
-
-    def cell(self, value: Any) -> Any:
-        """The address of a copy of `value`."""
-        slot = cgutils.alloca_once(self.builder, value.type)
-        self.builder.store(value, slot)
-        return slot
-
-    def size(self, value: Any) -> Any:
-        """The address of a size as 32 bits."""
-        narrow = ir.IntType(32)
-        return self.cell(value if value.type == narrow else self.builder.trunc(value, narrow))
-
-    def leading(self, value: Any) -> Any:
-        """The address of a leading size, which BLAS wants to be at least 1 even where nothing is read."""
-        one = ir.Constant(value.type, 1)
-        return self.size(self.builder.select(self.builder.icmp_signed("<", value, one), one, value))
-
-    def flag(self, transposed: Any) -> Any:
-        """The address of the letter that asks for a transpose."""
-        letters = [ir.Constant(ir.IntType(8), ord(letter)) for letter in "TN"]
-        return self.cell(self.builder.select(transposed, *letters))
-
-    def call(self, routine: str, args: list[Any], result: Any = None) -> Any:
-        """The result of a routine called with these addresses."""
-        kind = ir.FunctionType(ir.VoidType() if result is None else result, [arg.type for arg in args])
-        function = cgutils.get_or_insert_function(
-            self.builder.module, kind, f"symgrad_{self.prefix}{routine}"
-        )
-        return self.builder.call(function, args)
 
 
 def _typed(kinds: str, *args: Any) -> Any:
@@ -105,7 +38,7 @@ def _typed(kinds: str, *args: Any) -> Any:
     return dtype if fits else None
 
 
-def _unpacked(context: Any, builder: Any, sig: Any, args: Any, kinds: str) -> tuple[_Caller, list[Any]]:
+def _unpacked(context: Any, builder: Any, sig: Any, args: Any, kinds: str) -> tuple[BlasCaller, list[Any]]:
     """A caller for the buffers' element type, and the arguments: sizes as int64, reals of that type."""
     dtype = sig.args[kinds.index("b")].dtype
     goal = {"s": types.int64, "r": dtype}
@@ -113,7 +46,7 @@ def _unpacked(context: Any, builder: Any, sig: Any, args: Any, kinds: str) -> tu
         context.cast(builder, value, had, goal.get(kind, had))
         for kind, had, value in zip(kinds, sig.args, args, strict=True)
     ]
-    return _Caller(context, builder, dtype), values
+    return BlasCaller(builder, as_dtype(dtype)), values
 
 
 def _matrix(buffer: Any, rows: int, columns: int, leading: int) -> Any:
@@ -151,12 +84,7 @@ def _type_gemm(
 @lowers(gemm, _type_gemm)
 def _gemm(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     blas, values = _unpacked(context, builder, sig, args, _GEMM)
-    trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc = values
-    # What is row-major here is its own transpose to BLAS, and c' = op(b)' op(a)'.
-    blas.call("gemm", [
-        blas.flag(trans_b), blas.flag(trans_a), blas.size(n), blas.size(m), blas.size(k),
-        blas.cell(alpha), b, blas.leading(ldb), a, blas.leading(lda), blas.cell(beta), c, blas.leading(ldc),
-    ])  # fmt: skip
+    blas.gemm(*values)
     return context.get_dummy_value()
 
 
@@ -193,24 +121,7 @@ def _type_gemv(
 @lowers(gemv, _type_gemv)
 def _gemv(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     blas, values = _unpacked(context, builder, sig, args, _GEMV)
-    trans, m, n, alpha, a, lda, x, incx, beta, y, incy = values
-    outer, inner = builder.select(trans, n, m), builder.select(trans, m, n)
-    zero, one = ir.Constant(m.type, 0), ir.Constant(m.type, 1)
-    with builder.if_else(builder.icmp_signed("==", inner, zero)) as (nothing_to_sum, usual):
-        with nothing_to_sum:
-            # BLAS leaves y as it was; a gemm without terms scales it, here as a matrix of one column.
-            blas.call("gemm", [
-                blas.flag(ir.Constant(ir.IntType(1), 0)), blas.flag(ir.Constant(ir.IntType(1), 0)),
-                blas.size(one), blas.size(outer), blas.size(zero),
-                blas.cell(alpha), x, blas.size(one), a, blas.size(one),
-                blas.cell(beta), y, blas.leading(incy),
-            ])  # fmt: skip
-        with usual:
-            blas.call("gemv", [
-                blas.flag(builder.not_(trans)), blas.size(n), blas.size(m),
-                blas.cell(alpha), a, blas.leading(lda), x, blas.size(incx),
-                blas.cell(beta), y, blas.size(incy),
-            ])  # fmt: skip
+    blas.gemv(*values)
     return context.get_dummy_value()
 
 
@@ -230,11 +141,7 @@ def _type_ger(m: Any, n: Any, alpha: Any, x: Any, incx: Any, y: Any, incy: Any, 
 @lowers(ger, _type_ger)
 def _ger(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     blas, values = _unpacked(context, builder, sig, args, _GER)
-    m, n, alpha, x, incx, y, incy, a, lda = values
-    blas.call("ger", [
-        blas.size(n), blas.size(m), blas.cell(alpha), y, blas.size(incy), x, blas.size(incx),
-        a, blas.leading(lda),
-    ])  # fmt: skip
+    blas.ger(*values)
     return context.get_dummy_value()
 
 
@@ -249,5 +156,4 @@ _DOT = "sbsbs"
 @lowers(dot, lambda n, x, incx, y, incy: _typed(_DOT, n, x, incx, y, incy))
 def _dot(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     blas, values = _unpacked(context, builder, sig, args, _DOT)
-    n, x, incx, y, incy = values
-    return blas.call("dot", [blas.size(n), x, blas.size(incx), y, blas.size(incy)], result=blas.real)
+    return blas.dot(*values)

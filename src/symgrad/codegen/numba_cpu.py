@@ -12,7 +12,7 @@ from symgrad.ir.core import Function
 # What generated modules import beside the scalar library.
 _MACHINERY = frozenset((
     "array_type", "at", "distinct", "entry", "flat", "fold_add", "fold_dot", "gemm", "gemv", "growing",
-    "grown", "kernel", "released", "retyped", "stack", "sum_error", "to_int", "view",
+    "grown", "kernel", "program", "released", "retyped", "stack", "sum_error", "to_int", "view",
 ))  # fmt: skip
 RESERVED = OWN_NAMES | _MACHINERY | frozenset(LIBRARY)
 

@@ -1,7 +1,6 @@
 """Memory that grows: what loops without a known end stack lies there, and it stays between kernels.
 
-It is a cell of two words, where it begins and how many bytes it has, and belongs to one call of an entry,
-which gives it back. It at least doubles, so that a row costs what it costs to write it.
+It belongs to one call of an entry, which gives it back.
 """
 
 # numba and llvmlite have no types: what comes from them is unknown to the checker.
@@ -13,28 +12,32 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.datamodel import models
 from numba.extending import register_model
+from numba.np.numpy_support import as_dtype
 
+from symgrad.codegen import llvm_memory
+from symgrad.codegen.llvm_memory import LEAST
+from symgrad.codegen.llvm_values import CELL
 from symgrad.codegen.numba_support import Buffer, lowers
 
-LEAST = 4096  # bytes that are taken first
-
 _CLASS: Any = types.NumberClass
-_WORD = ir.IntType(64)
 
 
 class Memory(types.Type):
     """The numba type of memory that grows."""
 
     def __init__(self) -> None:
-        self.dtype = types.int64
         super().__init__(name="Memory")
 
 
-register_model(Memory)(models.PointerModel)
+@register_model(Memory)
+class _MemoryModel(models.PrimitiveModel):
+    """The address of a cell."""
+
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, CELL.as_pointer())
 
 
 def growing() -> Any:
@@ -44,9 +47,8 @@ def growing() -> Any:
 
 @lowers(growing, lambda: Memory())
 def _growing(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    cell = cgutils.alloca_once(builder, _WORD, size=ir.Constant(_WORD, 2))
-    for word in range(2):
-        builder.store(ir.Constant(_WORD, 0), builder.gep(cell, [ir.Constant(_WORD, word)]))
+    cell = cgutils.alloca_once(builder, CELL)
+    llvm_memory.begin(builder, cell)
     return cell
 
 
@@ -67,23 +69,8 @@ def _type_grown(memory: Any, count: Any, dtype: Any) -> Any:
 
 @lowers(grown, _type_grown)
 def _grown(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    cell = args[0]
-    result = context.get_value_type(sig.return_type)
-    width = context.get_abi_sizeof(context.get_data_type(sig.return_type.dtype))
-    start, size = (builder.gep(cell, [ir.Constant(_WORD, word)]) for word in range(2))
     count = context.cast(builder, args[1], sig.args[1], types.int64)
-    need, had = builder.mul(count, ir.Constant(_WORD, width)), builder.load(size)
-    with builder.if_then(builder.icmp_signed("<", had, need), likely=False):
-        goal = builder.shl(had, ir.Constant(_WORD, 1))
-        for other in (need, ir.Constant(_WORD, LEAST)):
-            goal = builder.select(builder.icmp_signed("<", goal, other), other, goal)
-        larger = context.nrt.allocate(builder, goal)
-        old = builder.inttoptr(builder.load(start), larger.type)
-        cgutils.raw_memcpy(builder, larger, old, had, 1)
-        context.nrt.free(builder, old)
-        builder.store(builder.ptrtoint(larger, _WORD), start)
-        builder.store(goal, size)
-    return builder.inttoptr(builder.load(start), result)
+    return llvm_memory.grown(builder, args[0], count, as_dtype(sig.return_type.dtype))
 
 
 def released(memory: Any) -> None:
@@ -93,6 +80,5 @@ def released(memory: Any) -> None:
 
 @lowers(released, lambda memory: types.none if isinstance(memory, Memory) else None)
 def _released(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    start = builder.load(args[0])
-    context.nrt.free(builder, builder.inttoptr(start, ir.IntType(8).as_pointer()))
+    llvm_memory.release(builder, args[0])
     return context.get_dummy_value()

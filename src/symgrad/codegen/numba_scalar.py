@@ -16,10 +16,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba.core import types
+from numba.np.numpy_support import as_dtype
 
-from symgrad.codegen.numba_support import call_intrinsic, lowers
+from symgrad.codegen import llvm_arithmetic as arithmetic
+from symgrad.codegen.llvm_values import to_int as to_integer
+from symgrad.codegen.numba_support import emitted, lowers
 
 
 def _same_reals(x: Any, y: Any) -> Any:
@@ -30,65 +32,12 @@ def _real(x: Any) -> Any:
     return x if isinstance(x, types.Float | types.Integer) else None
 
 
-def _int_divide(builder: Any, kind: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """Quotient and remainder towards zero: both 0 where y is 0, and where y is -1 the quotient wraps."""
-    zero, one = ir.Constant(x.type, 0), ir.Constant(x.type, 1)
-    by_zero = builder.icmp_unsigned("==", y, zero)
-    if not kind.signed:
-        safe = builder.select(by_zero, one, y)
-        quotient, rest = builder.udiv(x, safe), builder.urem(x, safe)
-        return builder.select(by_zero, zero, quotient), builder.select(by_zero, zero, rest)
-    # The least integer divided by -1 stops the process on x86, so -1 is never a divisor.
-    by_minus = builder.icmp_unsigned("==", y, ir.Constant(x.type, -1))
-    safe = builder.select(builder.or_(by_zero, by_minus), one, y)
-    quotient = builder.select(by_minus, builder.neg(x), builder.sdiv(x, safe))
-    rest = builder.select(by_minus, zero, builder.srem(x, safe))
-    return builder.select(by_zero, zero, quotient), builder.select(by_zero, zero, rest)
-
-
-def _needs_step(builder: Any, rest: Any, y: Any) -> Any:
-    """Whether a remainder towards zero has the sign that Python's may not have."""
-    zero = ir.Constant(rest.type, 0)
-    some = builder.icmp_unsigned("!=", rest, zero)
-    return builder.and_(some, builder.icmp_signed("<", builder.xor(rest, y), zero))
-
-
-def _float_remainder(builder: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """Python's remainder for y other than 0, and whether it took a step of y to reach it."""
-    zero = ir.Constant(x.type, 0.0)
-    rest = builder.frem(x, y)
-    some = builder.fcmp_unordered("!=", rest, zero)
-    apart = builder.xor(builder.fcmp_ordered("<", y, zero), builder.fcmp_ordered("<", rest, zero))
-    step = builder.and_(some, apart)
-    stepped = builder.select(step, builder.fadd(rest, y), rest)
-    return builder.select(some, stepped, call_intrinsic(builder, "llvm.copysign", zero, y)), step
-
-
 def floor_divide(x: Any, y: Any) -> Any:
     """`x // y` as NumPy has it: 0 for an integer divided by zero."""
     return np.floor_divide(x, y)
 
 
-@lowers(floor_divide, _same_reals)
-def _floor_divide(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    x, y = args
-    kind = sig.return_type
-    if isinstance(kind, types.Integer):
-        quotient, rest = _int_divide(builder, kind, x, y)
-        if not kind.signed:
-            return quotient
-        return builder.sub(quotient, builder.zext(_needs_step(builder, rest, y), x.type))
-    zero, one = ir.Constant(x.type, 0.0), ir.Constant(x.type, 1.0)
-    plain = builder.fdiv(x, y)
-    _, step = _float_remainder(builder, x, y)
-    exact = builder.fdiv(builder.fsub(x, builder.frem(x, y)), y)
-    exact = builder.select(step, builder.fsub(exact, one), exact)
-    floor = call_intrinsic(builder, "llvm.floor", exact)
-    short = builder.fcmp_ordered(">", builder.fsub(exact, floor), ir.Constant(x.type, 0.5))
-    floor = builder.select(short, builder.fadd(floor, one), floor)
-    some = builder.fcmp_unordered("!=", exact, zero)
-    floor = builder.select(some, floor, call_intrinsic(builder, "llvm.copysign", zero, plain))
-    return builder.select(builder.fcmp_ordered("==", y, zero), plain, floor)
+lowers(floor_divide, _same_reals)(emitted(arithmetic.floor_divide))
 
 
 def remainder(x: Any, y: Any) -> Any:
@@ -96,18 +45,7 @@ def remainder(x: Any, y: Any) -> Any:
     return np.remainder(x, y)
 
 
-@lowers(remainder, _same_reals)
-def _remainder(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    x, y = args
-    kind = sig.return_type
-    if isinstance(kind, types.Integer):
-        _, rest = _int_divide(builder, kind, x, y)
-        if not kind.signed:
-            return rest
-        return builder.select(_needs_step(builder, rest, y), builder.add(rest, y), rest)
-    rest, _ = _float_remainder(builder, x, y)
-    by_zero = builder.fcmp_ordered("==", y, ir.Constant(x.type, 0.0))
-    return builder.select(by_zero, builder.frem(x, y), rest)
+lowers(remainder, _same_reals)(emitted(arithmetic.remainder))
 
 
 def fmod(x: Any, y: Any) -> Any:
@@ -115,11 +53,7 @@ def fmod(x: Any, y: Any) -> Any:
     return np.fmod(x, y)
 
 
-@lowers(fmod, _same_reals)
-def _fmod(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    if isinstance(sig.return_type, types.Integer):
-        return _int_divide(builder, sig.return_type, *args)[1]
-    return builder.frem(*args)
+lowers(fmod, _same_reals)(emitted(arithmetic.fmod))
 
 
 def sign(x: Any) -> Any:
@@ -127,20 +61,7 @@ def sign(x: Any) -> Any:
     return np.sign(x)
 
 
-@lowers(sign, _real)
-def _sign(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    (x,) = args
-    zero, one = ir.Constant(x.type, 0), ir.Constant(x.type, 1)
-    if isinstance(sig.return_type, types.Float):
-        above = builder.fcmp_ordered(">", x, zero)
-        below = builder.fcmp_ordered("<", x, zero)
-        equal = builder.fcmp_ordered("==", x, zero)
-        rest = builder.select(equal, zero, x)
-        return builder.select(above, one, builder.select(below, ir.Constant(x.type, -1), rest))
-    some = builder.select(builder.icmp_unsigned("!=", x, zero), one, zero)
-    if not sig.return_type.signed:
-        return some
-    return builder.select(builder.icmp_signed("<", x, zero), ir.Constant(x.type, -1), some)
+lowers(sign, _real)(emitted(arithmetic.sign))
 
 
 def heaviside(x: Any, half: Any) -> Any:
@@ -148,13 +69,9 @@ def heaviside(x: Any, half: Any) -> Any:
     return np.heaviside(x, half)
 
 
-@lowers(heaviside, lambda x, half: x if x == half and isinstance(x, types.Float) else None)
-def _heaviside(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    x, half = args
-    zero = ir.Constant(x.type, 0.0)
-    at_most = builder.select(builder.fcmp_ordered("==", x, zero), half, x)
-    below = builder.select(builder.fcmp_ordered("<", x, zero), zero, at_most)
-    return builder.select(builder.fcmp_ordered(">", x, zero), ir.Constant(x.type, 1.0), below)
+lowers(heaviside, lambda x, half: x if x == half and isinstance(x, types.Float) else None)(
+    emitted(arithmetic.heaviside)
+)
 
 
 def to_int(x: Any, dtype: Any) -> Any:
@@ -179,33 +96,4 @@ def _type_to_int(x: Any, dtype: Any) -> Any:
 
 @lowers(to_int, _type_to_int)
 def _to_int(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    # Convert to the int of 32 or 64 bits that holds the type, the least one where nothing fits, and keep
-    # the low bits: what C compilers do, and NumPy with them.  LLVM's conversion is undefined out of range.
-    kind = sig.return_type
-    width = 32 if kind.bitwidth < 32 or kind == types.int32 else 64
-    wide = args[0] if sig.args[0] == types.float64 else builder.fpext(args[0], ir.DoubleType())
-    result = ir.IntType(width)
-    if kind == types.uint64:
-        return _to_uint64(builder, wide)
-    lowest = -(2.0 ** (width - 1))
-    # Doubles below -2**31 are truncated to it; below -2**63 the next double is already out of range.
-    above = builder.fcmp_ordered(
-        ">" if width == 32 else ">=", wide, ir.Constant(wide.type, lowest - (width == 32))
-    )
-    below = builder.fcmp_ordered("<", wide, ir.Constant(wide.type, -lowest))
-    inside = builder.and_(above, below)
-    safe = builder.select(inside, wide, ir.Constant(wide.type, 0.0))
-    value = builder.select(inside, builder.fptosi(safe, result), ir.Constant(result, -(1 << (width - 1))))
-    return builder.trunc(value, ir.IntType(kind.bitwidth)) if kind.bitwidth < width else value
-
-
-def _to_uint64(builder: Any, wide: Any) -> Any:
-    integer = ir.IntType(64)
-    bottom, top = ir.Constant(wide.type, -(2.0**63)), ir.Constant(wide.type, 2.0**64)
-    negative = builder.fcmp_ordered("<", wide, ir.Constant(wide.type, 0.0))
-    inside = builder.and_(builder.fcmp_ordered(">=", wide, bottom), builder.fcmp_ordered("<", wide, top))
-    zero = ir.Constant(wide.type, 0.0)
-    below = builder.fptosi(builder.select(builder.and_(inside, negative), wide, zero), integer)
-    above = builder.fptoui(builder.select(builder.and_(inside, builder.not_(negative)), wide, zero), integer)
-    value = builder.select(negative, below, above)
-    return builder.select(inside, value, ir.Constant(integer, -(1 << 63)))
+    return to_integer(builder, args[0], as_dtype(sig.args[0]), as_dtype(sig.return_type))

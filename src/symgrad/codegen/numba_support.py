@@ -21,13 +21,14 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit
 from numba.core import cgutils, types
 from numba.core.datamodel import models
 from numba.core.imputils import lower_builtin
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import register_model, type_callable
-from numba.np.numpy_support import from_dtype
+from numba.np.numpy_support import as_dtype, from_dtype
+
+from symgrad.codegen import llvm_arithmetic as arithmetic
 
 SUM_BLOCK = (
     256  # elements that `fold_add` may sum in any order before a compensated sum takes the block's total
@@ -53,18 +54,6 @@ def buffer_type(dtype: np.dtype[Any]) -> Buffer:
     return Buffer(from_dtype(dtype))
 
 
-def kernel(function: Callable[..., Any]) -> Any:
-    """A function of buffers and scalars, called by compiled code only and compiled into each entry there."""
-    # Without wrappers for Python and C it compiles in half the time, and without a signature of its own it is
-    # compiled when an entry is: an entry that comes from the disk never touches it.
-    return njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
-
-
-def entry(signature: Any) -> Callable[[Callable[..., Any]], Any]:
-    """A decorator: a function that Python calls, compiled at once for one signature or taken from disk."""
-    return njit(signature, error_model="numpy", nogil=True, cache=True, no_cfunc_wrapper=True)
-
-
 def array_type(dtype: np.dtype[Any], rank: int, writable: bool) -> types.Array:
     """The numba type of a C-contiguous array; one that need not be writable matches both kinds."""
     return types.Array(from_dtype(dtype), rank, "C", readonly=not writable)
@@ -80,6 +69,15 @@ def lowers(function: Callable[..., Any], typer: Callable[..., Any]) -> Callable[
         return emit
 
     return register
+
+
+def emitted(emit: Callable[..., Any]) -> _Emit:
+    """The code of a scalar function, as numba asks for it."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return emit(builder, as_dtype(sig.return_type), *args)
+
+    return generate
 
 
 # Buffers: reading, writing, making.
@@ -230,9 +228,7 @@ def fold_add(total: Any, x: Any) -> Any:
     return total + x
 
 
-@lowers(fold_add, _binary(_same_floats))
-def _fold_add(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return builder.fadd(args[0], args[1], flags=("reassoc", "nsz", "contract"))
+lowers(fold_add, _binary(_same_floats))(emitted(arithmetic.fold_add))
 
 
 def fold_dot(total: Any, x: Any, y: Any) -> Any:
@@ -240,10 +236,7 @@ def fold_dot(total: Any, x: Any, y: Any) -> Any:
     return total + x * y
 
 
-@lowers(fold_dot, lambda total, x, y: _same_floats(total, x, y))
-def _fold_dot(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    product = builder.fmul(args[1], args[2], flags=("contract",))
-    return builder.fadd(args[0], product, flags=("reassoc", "nsz", "contract"))
+lowers(fold_dot, lambda total, x, y: _same_floats(total, x, y))(emitted(arithmetic.fold_dot))
 
 
 def sum_error(total: Any, x: Any) -> Any:
@@ -253,28 +246,7 @@ def sum_error(total: Any, x: Any) -> Any:
     return lost if abs(new) < np.inf else type(new)(0)
 
 
-@lowers(sum_error, _binary(_same_floats))
-def _sum_error(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    total, x = args
-    new = builder.fadd(total, x)
-    # Knuth's two-sum: the same as comparing sizes, without the comparison.
-    seen = builder.fsub(new, total)
-    lost = builder.fadd(builder.fsub(total, builder.fsub(new, seen)), builder.fsub(x, seen))
-    finite = builder.fcmp_ordered(
-        "<", call_intrinsic(builder, "llvm.fabs", new), ir.Constant(new.type, float("inf"))
-    )
-    # Within a factor 2 of the largest number the error term can itself overflow, and is then unknown.
-    known = builder.fcmp_ordered(
-        "<", call_intrinsic(builder, "llvm.fabs", lost), ir.Constant(new.type, float("inf"))
-    )
-    return builder.select(builder.and_(finite, known), lost, ir.Constant(new.type, 0.0))
-
-
-def call_intrinsic(builder: Any, name: str, *args: Any) -> Any:
-    """The result of an LLVM intrinsic whose operands and result have one type."""
-    kind = args[0].type
-    declared = builder.module.declare_intrinsic(name, [kind], ir.FunctionType(kind, [kind] * len(args)))
-    return builder.call(declared, args)
+lowers(sum_error, _binary(_same_floats))(emitted(arithmetic.sum_error))
 
 
 def maximum(x: Any, y: Any) -> Any:
@@ -287,20 +259,8 @@ def minimum(x: Any, y: Any) -> Any:
     return np.minimum(x, y)
 
 
-def _extremum(name: str, relation: str) -> _Emit:
-    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kind = sig.return_type
-        if isinstance(kind, types.Float):
-            return call_intrinsic(builder, name, *args)
-        signed = isinstance(kind, types.Integer) and kind.signed
-        compare = builder.icmp_signed if signed else builder.icmp_unsigned
-        return builder.select(compare(relation, *args), *args)
-
-    return emit
-
-
-lowers(maximum, _binary(_same_numbers))(_extremum("llvm.maximum", ">"))
-lowers(minimum, _binary(_same_numbers))(_extremum("llvm.minimum", "<"))
+lowers(maximum, _binary(_same_numbers))(emitted(arithmetic.maximum))
+lowers(minimum, _binary(_same_numbers))(emitted(arithmetic.minimum))
 
 
 def select(condition: Any, x: Any, y: Any) -> Any:
@@ -312,9 +272,7 @@ def _type_select(condition: Any, x: Any, y: Any) -> Any:
     return _same_numbers(x, y) if condition == types.boolean else None
 
 
-@lowers(select, _type_select)
-def _select(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return builder.select(*args)
+lowers(select, _type_select)(emitted(arithmetic.select))
 
 
 def fma(x: Any, y: Any, z: Any) -> Any:
@@ -341,6 +299,4 @@ def _rounded(exact: Fraction, scalar: type) -> float:
     return float(np.nextafter(near, np.inf if gap > 0 else -np.inf))
 
 
-@lowers(fma, lambda x, y, z: _same_floats(x, y, z))
-def _fma(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return builder.fma(*args)
+lowers(fma, lambda x, y, z: _same_floats(x, y, z))(emitted(arithmetic.fma))

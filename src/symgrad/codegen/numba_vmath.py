@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -22,248 +21,21 @@ from numba.core.codegen import Codegen, CodeLibrary
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 
+from symgrad.codegen.llvm_arith import REAL_TYPES
+from symgrad.codegen.llvm_vmath import define, symbol
 from symgrad.codegen.vmath import VMATH, VectorFunction
-from symgrad.codegen.vmath_arith import FLOAT32, FLOAT64, Format, Real, Unary
+from symgrad.codegen.vmath_arith import FLOAT32, FLOAT64, Format
 
 __all__ = [
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "define", "erf",
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf",
     "erfc", "exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "pow", "sigmoid", "sin", "sinh",
-    "symbol", "tan", "tanh",
+    "tan", "tanh",
 ]  # fmt: skip
 
-REAL_TYPES = {FLOAT64: ir.DoubleType(), FLOAT32: ir.FloatType()}
 FORMATS = {types.float64: FLOAT64, types.float32: FLOAT32}
 
 # Inlined bodies let LLVM vectorise a loop, and take it 20 ms each; in a longer kernel the rest stay calls.
 INLINED = 32
-
-
-@dataclass(frozen=True)
-class LLVMArith:
-    """Arithmetic that appends one instruction an operation to a function."""
-
-    format: Format
-    builder: ir.IRBuilder
-
-    @property
-    def real_type(self) -> ir.Type:
-        """The LLVM type of a real."""
-        return REAL_TYPES[self.format]
-
-    @property
-    def word_type(self) -> ir.IntType:
-        """The LLVM type of a word."""
-        return ir.IntType(self.format.bits)
-
-    def real(self, value: float) -> ir.Value:
-        """The constant `value`."""
-        return ir.Constant(self.real_type, value)
-
-    def word(self, value: int) -> ir.Value:
-        """The constant word `value`."""
-        return ir.Constant(self.word_type, value & self.format.word_mask)
-
-    def call(self, name: str, *operands: ir.Value) -> ir.Value:
-        """A call of an LLVM intrinsic whose operands and result are reals."""
-        function_type = ir.FunctionType(self.real_type, [self.real_type] * len(operands))
-        suffix = f"f{self.format.bits}"
-        module: ir.Module = self.builder.module
-        return self.builder.call(declared(module, f"llvm.{name}.{suffix}", function_type), operands)
-
-    def add(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """`a + b`."""
-        return self.builder.fadd(a, b)
-
-    def sub(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """`a - b`."""
-        return self.builder.fsub(a, b)
-
-    def mul(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """`a * b`."""
-        return self.builder.fmul(a, b)
-
-    def div(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """`a / b`."""
-        return self.builder.fdiv(a, b)
-
-    def neg(self, a: ir.Value) -> ir.Value:
-        """`-a`."""
-        return self.builder.fneg(a)
-
-    def fma(self, a: ir.Value, b: ir.Value, c: ir.Value) -> ir.Value:
-        """`a * b + c`, rounded once."""
-        return self.call("fma", a, b, c)
-
-    def sqrt(self, a: ir.Value) -> ir.Value:
-        """The square root."""
-        return self.call("sqrt", a)
-
-    def absolute(self, a: ir.Value) -> ir.Value:
-        """`|a|`."""
-        return self.call("fabs", a)
-
-    def copysign(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """`|a|` with the sign of `b`."""
-        return self.call("copysign", a, b)
-
-    def rint(self, a: ir.Value) -> ir.Value:
-        """The nearest integer."""
-        return self.call("rint", a)
-
-    def less(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """`a < b`."""
-        return self.builder.fcmp_ordered("<", a, b)
-
-    def less_equal(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """`a <= b`."""
-        return self.builder.fcmp_ordered("<=", a, b)
-
-    def equal(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """`a == b`."""
-        return self.builder.fcmp_ordered("==", a, b)
-
-    def both(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """`a and b`."""
-        return self.builder.and_(a, b)
-
-    def either(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """`a or b`."""
-        return self.builder.or_(a, b)
-
-    def select(self, condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
-        """`a` where `condition`, else `b`."""
-        return self.builder.select(condition, a, b)
-
-    def to_word(self, a: ir.Value) -> ir.Value:
-        """The bits of a real."""
-        return self.builder.bitcast(a, self.word_type)
-
-    def to_real(self, a: ir.Value) -> ir.Value:
-        """The real with the bits `a`."""
-        return self.builder.bitcast(a, self.real_type)
-
-    def word_add(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """`a + b`, wrapping."""
-        return self.builder.add(a, b)
-
-    def word_sub(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """`a - b`, wrapping."""
-        return self.builder.sub(a, b)
-
-    def word_and(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """The bits set in both."""
-        return self.builder.and_(a, b)
-
-    def word_xor(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """The bits set in one."""
-        return self.builder.xor(a, b)
-
-    def word_equal(self, a: ir.Value, b: ir.Value) -> ir.Value:
-        """Whether the bits are the same."""
-        return self.builder.icmp_unsigned("==", a, b)
-
-    def shift_left(self, a: ir.Value, count: int) -> ir.Value:
-        """`a << count`."""
-        return self.builder.shl(a, self.word(count))
-
-    def shift_right(self, a: ir.Value, count: int) -> ir.Value:
-        """`a >> count`, with zeros coming in."""
-        return self.builder.lshr(a, self.word(count))
-
-    def lookup(self, entries: tuple[float, ...], index: ir.Value) -> ir.Value:
-        """An entry of a constant table."""
-        array_type = ir.ArrayType(self.real_type, len(entries))
-        module: ir.Module = self.builder.module
-        constant = ir.GlobalVariable(module, array_type, module.get_unique_name("symgrad.table"))
-        constant.global_constant, constant.linkage = True, "internal"
-        constant.initializer = ir.Constant(array_type, entries)
-        return self.builder.load(self.builder.gep(constant, [self.word(0), index], inbounds=True))
-
-    def rarely(
-        self, condition: ir.Value, name: str, body: Unary[ir.Value], a: ir.Value, otherwise: ir.Value
-    ) -> ir.Value:
-        """The body, as a function of its own, in a branch that is marked as rarely taken."""
-        builder = self.builder
-        callee = ir.Function(
-            builder.module,
-            ir.FunctionType(self.real_type, [self.real_type]),
-            f"symgrad.{name}.{self.format.name}",
-        )
-        for attribute in ("noinline", "nounwind", "readnone"):
-            callee.attributes.add(attribute)
-        inside = ir.IRBuilder(callee.append_basic_block())
-        inside.ret(body(Real(LLVMArith(self.format, inside), callee.args[0])).value)
-
-        before = builder.block
-        with builder.if_then(condition, likely=False):
-            called = builder.call(callee, [a])
-            called.attributes = LaneByLane(builder.module, callee)
-            rare = builder.block
-        result = builder.phi(self.real_type)
-        result.add_incoming(otherwise, before)
-        result.add_incoming(called, rare)
-        return result
-
-
-class LaneByLane(ir.instructions.CallInstrAttributes):
-    """The attributes that keep a loop vectorised around a call in a branch.
-
-    A call without effects that has no vector variant stops LLVM's vectoriser, or is made for every element.
-    Promised a masked variant, at a width that no machine has, the vectoriser makes the call one by one, where
-    the branch is taken. The variant itself is never called, so it need not exist.
-    """
-
-    def __init__(self, module: ir.Module, callee: ir.Function) -> None:
-        width = 1024
-        real_type: ir.Type = callee.function_type.return_type
-        lanes, mask = ir.VectorType(real_type, width), ir.VectorType(ir.IntType(1), width)
-        variant = declared(module, f"{callee.name}.x{width}", ir.FunctionType(lanes, [lanes, mask]))
-        keep(module, variant)
-        self._known = frozenset(
-            [
-                "nounwind",
-                "readnone",
-                f'"vector-function-abi-variant"="_ZGV_LLVM_M{width}v_{callee.name}({variant.name})"',
-            ]
-        )
-        super().__init__(self._known)
-
-
-def keep(module: ir.Module, function: ir.Function) -> None:
-    """Tell LLVM not to drop a declaration that nothing calls."""
-    used = module.globals.get("llvm.compiler.used")
-    kept = [function] if used is None else [*used.initializer.constant, function]
-    pointers = ir.ArrayType(function.type, len(kept))
-    if used is None:
-        used = ir.GlobalVariable(module, pointers, "llvm.compiler.used")
-        used.linkage, used.section = "appending", "llvm.metadata"
-    used.value_type = pointers
-    used.initializer = ir.Constant(pointers, kept)
-
-
-def declared(module: ir.Module, name: str, function_type: ir.FunctionType) -> ir.Function:
-    """The function `name` of `module`, declared if it was not."""
-    known = module.globals.get(name)
-    return ir.Function(module, function_type, name) if known is None else known
-
-
-def symbol(function: VectorFunction, form: Format) -> str:
-    """The name of the LLVM function for one format."""
-    return f"symgrad.{function.name}.{form.name}"
-
-
-def define(module: ir.Module, function: VectorFunction, form: Format) -> ir.Function:
-    """The LLVM function, with its body, in `module`."""
-    real_type = REAL_TYPES[form]
-    function_type = ir.FunctionType(real_type, [real_type] * function.arity)
-    defined = ir.Function(module, function_type, symbol(function, form))
-    for attribute in ("alwaysinline", "nounwind"):
-        defined.attributes.add(attribute)
-    builder = ir.IRBuilder(defined.append_basic_block())
-    arith = LLVMArith(form, builder)
-    result = function.body(*(Real(arith, argument) for argument in defined.args))
-    builder.ret(result.value)
-    return defined
 
 
 @cache
@@ -271,7 +43,7 @@ def library(codegen: Codegen, function: VectorFunction, form: Format) -> CodeLib
     """The compiled library of one function, from which its body is linked into a kernel and inlined."""
     name = symbol(function, form)
     module = ir.Module(name)
-    define(module, function, form)
+    define(module, function, form, inlined=True)
     made = codegen.create_library(name)
     made.add_ir_module(module)
     made.finalize()

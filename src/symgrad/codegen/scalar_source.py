@@ -29,6 +29,7 @@ BITS = "symgrad.codegen.numba_bits"
 VMATH = "symgrad.codegen.numba_vmath"
 MEMORY = "symgrad.codegen.numba_memory"
 BLAS = "symgrad.codegen.numba_blas"
+ENTRY = "symgrad.codegen.numba_entry"
 
 VECTOR_FUNCTIONS = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
@@ -50,7 +51,7 @@ LIBRARY: dict[str, str | None] = {
 
 # Names that the sources of ops use for one of the above.
 _CALLED = {"abs": "absolute"}
-_POWER = {"f": ("pow", VMATH), "i": ("int_power", BITS), "u": ("int_power", BITS)}
+_POWER = {"f": "pow", "i": "int_power", "u": "int_power"}
 
 _CALL = re.compile(r"([A-Za-z_]\w*)\(")
 
@@ -92,9 +93,7 @@ class ScalarText:
 
     def _function(self, name: str, dtype: DType) -> str:
         """How a function of the library is called."""
-        if name == "power":
-            return self.use(*_POWER[dtype.kind])
-        name = _CALLED.get(name, name)
+        name = called_name(name, dtype)
         module = LIBRARY[name]
         return f"np.{name}" if module is None else self.use(name, module)
 
@@ -146,6 +145,11 @@ def plain_number(value: Number, dtype: DType) -> str:
     if math.isinf(value):
         return "np.inf" if value > 0 else "-np.inf"
     return str(np.float32(value)) if dtype == np.float32 else repr(float(value))
+
+
+def called_name(name: str, dtype: DType) -> str:
+    """The name in the library of a function in the source of an op, for results of a dtype."""
+    return _POWER[dtype.kind] if name == "power" else _CALLED.get(name, name)
 
 
 def library_names(source: str) -> set[str]:

@@ -49,7 +49,7 @@ from symgrad.codegen.loops import (
     Variable,
     While,
 )
-from symgrad.codegen.scalar_source import MEMORY, SUPPORT, ScalarText, dtype_name, plain_number
+from symgrad.codegen.scalar_source import ENTRY, MEMORY, SUPPORT, ScalarText, dtype_name, plain_number
 from symgrad.ir.affine import Affine
 from symgrad.ir.dims import Dim
 from symgrad.ir.opdef import Reduction
@@ -75,7 +75,7 @@ class KernelSource:
             yield self._table(table)
         if kernel.locs:
             yield f"# {located(kernel.locs)}"
-        yield f"@{self._support('kernel')}"
+        yield f"@{self._scalars.use('kernel', ENTRY)}"
         params = [given.name for given in (*kernel.buffers, *kernel.counts)]
         yield f"def {kernel.name}({', '.join(params)}):"
         body = [f"{self._support('distinct')}()"] if kernel.distinct else []
@@ -115,7 +115,7 @@ class KernelSource:
                 grown = self._scalars.use("grown", MEMORY)
                 return [f"{name} = {grown}({memory}, {size}, {dtype_name(dtype)})"]
             case Blas():
-                return list(blas_lines(statement, self._scalars, lambda name: name))
+                return list(blas_lines(statement, self._scalars))
             case Let(name, value):
                 return [f"{name} = {self._expression(value)}"]
             case LetIndex(name, numerator, divisor, modulus):

@@ -15,11 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from symgrad.codegen.loops import Blas, Kernel
+from symgrad.codegen.loops import Blas, Kernel, Refusal
 from symgrad.ir.dims import Dim
-from symgrad.ir.types import ArrayType, DType
+from symgrad.ir.types import U8, ArrayType, DType
 
 STACK_LIMIT = 1 << 16  # bytes of memory that a call has for itself without being given an arena
+
+ARENA = "arena"  # the buffer that views lie in
+STEPS = "steps"  # the function that runs the steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +117,19 @@ class Module:
     kernels: tuple[Kernel, ...]
     steps: tuple[Step, ...]
     arena_bytes: int
+
+
+def handed(module: Module) -> tuple[tuple[str, DType], ...]:
+    """The buffers that the steps are given: arrays, cells of one element, and the arena if they use it."""
+    arrays = [(a.name, a.type.dtype) for a in (*module.params, *module.results) if a.type.rank]
+    cells = [(step.name, step.dtype) for step in module.steps if isinstance(step, Cell | Fresh)]
+    # An arena of no bytes has views too: of arrays without elements.
+    views = any(isinstance(step, ArenaView) for step in module.steps)
+    return (*arrays, *cells, *([(ARENA, U8)] if views else []))
+
+
+def refusals(module: Module) -> tuple[Refusal, ...]:
+    """Why the steps may give up, in the order of the numbers, from 1, that they then end with."""
+    kernels = {kernel.name: kernel for kernel in module.kernels}
+    called = [kernels[step.kernel] for step in module.steps if isinstance(step, CallKernel)]
+    return tuple(refusal for kernel in called for refusal in kernel.refusals)

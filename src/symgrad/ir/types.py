@@ -25,6 +25,7 @@ _BY_SHORT: dict[str, DType] = {short: np.dtype(name) for name, short in _SHORT.i
 F64: DType = np.dtype(np.float64)
 F32: DType = np.dtype(np.float32)
 I64: DType = np.dtype(np.int64)
+U8: DType = np.dtype(np.uint8)
 BOOL: DType = np.dtype(np.bool_)
 
 

@@ -19,29 +19,54 @@ import scipy
 from llvmlite import binding
 from numba import config
 
+from symgrad.codegen.llvm_machine import Processor, loaded, object_code
+from symgrad.codegen.llvm_program import llvm_text
+from symgrad.codegen.numba_entry import bind
+from symgrad.codegen.steps import STEPS, Module
+
 _loading = threading.RLock()
 
 
 def cpu() -> str:
     """The processor, the compiler and its settings that machine code depends on, as one line."""
-    name = config.CPU_NAME or binding.get_host_cpu_name()
-    if config.CPU_FEATURES is not None:
-        features = config.CPU_FEATURES
-    else:
-        features = binding.get_host_cpu_features().flatten()
+    host = processor()
     settings = ("OPT", "ENABLE_AVX", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT", "BOUNDSCHECK")
     chosen = " ".join(f"{setting}={getattr(config, setting)}" for setting in settings)
     versions = f"numba {numba.__version__} llvmlite {llvmlite.__version__} scipy {scipy.__version__}"
-    return f"{versions} {binding.get_process_triple()} {name} {features} {chosen}"
+    return f"{versions} {binding.get_process_triple()} {host.name} {host.features} {chosen}"
+
+
+def processor() -> Processor:
+    """The processor, or the one that numba is told to compile for."""
+    name = config.CPU_NAME or binding.get_host_cpu_name()
+    if config.CPU_FEATURES is not None:
+        return Processor(name, config.CPU_FEATURES)
+    return Processor(name, binding.get_host_cpu_features().flatten())
+
+
+def write_code(program: Module, path: Path) -> None:
+    """Write the machine code of a program's steps and kernels beside its module."""
+    host = processor()
+    _code(path).write_bytes(object_code(llvm_text(program, host.register_bits), host))
+
+
+def _code(path: Path) -> Path:
+    return path.with_suffix(".o")
 
 
 def load_module(path: Path, name: str) -> ModuleType:
-    """The generated module in a file, its functions compiled, or loaded if numba's files lie beside it.
+    """The generated module in a file, its functions compiled, or loaded if their code lies beside it.
 
     numba finds a function's surroundings by its module's name: a program keeps its name in every process.
     """
     with _loading, _set("CACHE_DIR", ""), _set("CACHE_LOCATOR_CLASSES", ""):
-        return _execute(path, name)
+        if not _code(path).exists():
+            return _execute(path, name)
+        code = loaded(_code(path).read_bytes(), processor())
+        bind(name, code.address(STEPS))
+        module = _execute(path, name)
+        module.__dict__["code"] = code  # as long as the entry is there
+        return module
 
 
 def load_plain(path: Path, name: str) -> ModuleType:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from symgrad.ir.analysis import walk
 from symgrad.ir.core import Function, Op
@@ -19,6 +19,9 @@ from symgrad.runtime.executable import Executable
 from symgrad.runtime.late import DEVICES, late
 from symgrad.trace.transform import Transform
 
+if TYPE_CHECKING:
+    from symgrad.codegen.steps import Module
+
 log = logging.getLogger("symgrad.compile")
 
 _compiling = threading.RLock()  # numba's compiler is not made for several threads at once
@@ -29,11 +32,11 @@ def load(
     transform: Transform,
     target: str,
     types: tuple[tuple[ArrayType, ...], tuple[ArrayType, ...]],
-    emit: Callable[[], tuple[str, int]],
+    emit: Callable[[], tuple[str, int, Module]],
 ) -> Executable:
     """The executable of a transformed function with these param and result types.
 
-    `emit` gives the text of its module, and the bytes of the arena that a call must bring.
+    `emit` gives the text of its module, the bytes of the arena that a call must bring, and its loops.
     """
     devices = late(DEVICES)
     key = cache_key(_text(traced), repr(transform), {"target": target}, devices.cpu)
@@ -45,11 +48,12 @@ def load(
         if entry is not None and module is not None:
             log.info("%s: loaded from the cache", traced.name)
             return Executable(module.run, *types, _arena_bytes(entry.meta()))
-        text, arena_bytes = emit()
+        text, arena_bytes, loops = emit()
         made: list[ModuleType] = []
 
         def compile_there(path: Path) -> None:
-            """Compile the program, so that numba leaves its files beside it."""
+            """Compile the program, so that its code lies beside it."""
+            devices.write_code(loops, path)
             made.append(devices.load_module(path, name))
 
         cache.build(key, text, {"arena_bytes": arena_bytes}, compile_there)

@@ -117,9 +117,9 @@ class Program:
         log.info("%s ready in %.3f s", name, time.perf_counter() - started)
         return found
 
-    def _emitted(self) -> tuple[str, int]:
-        """The text of the generated module, and the bytes of the arena that a call must bring."""
-        return self.module.text, late(COMPILER).lent_bytes(self.module)
+    def _emitted(self) -> tuple[str, int, Module]:
+        """The text of the generated module, the bytes of the arena that a call must bring, and the loops."""
+        return self.module.text, late(COMPILER).lent_bytes(self.module), self.loops
 
     def _types(self) -> tuple[tuple[ArrayType, ...], tuple[ArrayType, ...]]:
         """The types of the params and of the results, known without transforming anything."""

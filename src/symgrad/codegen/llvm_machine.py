@@ -1,0 +1,72 @@
+# llvmlite has no types:
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownParameterType=false
+"""Machine code of LLVM modules: optimised, written as an object file, and loaded from one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import binding
+
+import symgrad.codegen.llvm_symbols  # noqa: F401  what code calls has to be known when it is loaded
+
+binding.initialize_native_target()
+binding.initialize_native_asmprinter()
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """What machine code is made for."""
+
+    name: str
+    features: str  # as LLVM writes them: +avx2,-avx512f
+
+    @property
+    def register_bits(self) -> int:
+        """The bits of a vector register."""
+        features = self.features.split(",")
+        return next((bits for name, bits in (("+avx512f", 512), ("+avx", 256)) if name in features), 128)
+
+    def machine(self) -> Any:
+        """LLVM's code generator."""
+        return binding.Target.from_default_triple().create_target_machine(
+            self.name, self.features, opt=3, reloc="pic", codemodel="small"
+        )
+
+
+def optimized(text: str, machine: Any) -> Any:
+    """The LLVM module of a text, made fast."""
+    module = binding.parse_assembly(text)
+    module.verify()
+    options = binding.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.slp_vectorization = True
+    options.loop_interleaving = options.loop_unrolling = True
+    builder = binding.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return module
+
+
+def object_code(text: str, processor: Processor) -> bytes:
+    """The object file of an LLVM module."""
+    machine = processor.machine()
+    return machine.emit_object(optimized(text, machine))
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Machine code in memory; it is there as long as this record is."""
+
+    engine: Any
+
+    def address(self, name: str) -> int:
+        """Where a function is."""
+        return self.engine.get_function_address(name)
+
+
+def loaded(code: bytes, processor: Processor) -> Loaded:
+    """The machine code of an object file."""
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), processor.machine())
+    engine.add_object_file(binding.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return Loaded(engine)

@@ -1,0 +1,59 @@
+# llvmlite has no types:
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownParameterType=false
+"""Where SciPy's BLAS is: importing this module tells LLVM, which looks symbols up when it loads code.
+
+SciPy publishes the addresses of its routines to Cython. They differ between processes, so code names a symbol
+instead, and can lie on the disk.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from pathlib import Path
+from typing import Any
+
+import scipy
+from llvmlite import binding
+
+_ROUTINES = ("gemm", "gemv", "ger", "dot")
+
+
+def _published(name: str) -> Any:
+    """What a module of scipy.linalg publishes to Cython; the package itself takes a fifth of a second."""
+    full = f"scipy.linalg.{name}"
+    module = sys.modules.get(full)
+    if module is None:
+        spec = PathFinder.find_spec(full, [str(Path(scipy.__file__).parent / "linalg")])
+        if spec is None or spec.loader is None:
+            raise ImportError(f"SciPy has no {full}")
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return module.__pyx_capi__
+
+
+def _address(published: Any, routine: str) -> int:
+    """The address of a routine in this process."""
+    capsule = published[routine]
+    name = ctypes.pythonapi.PyCapsule_GetName
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    signature: bytes = name(capsule)
+    if b"int *" not in signature or b"long" in signature:
+        raise ImportError(
+            f"SciPy's {routine} takes integers of another size than 32 bits: {signature.decode()}"
+        )
+    return pointer(capsule, signature)
+
+
+def _register() -> None:
+    published = _published("cython_blas")
+    for routine in _ROUTINES:
+        for prefix in "ds":
+            binding.add_symbol(f"symgrad_{prefix}{routine}", _address(published, prefix + routine))
+
+
+_register()
