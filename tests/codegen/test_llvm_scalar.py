@@ -1,4 +1,4 @@
-"""Scalar ops as machine code: exact ones give NumPy's bits on every pair of awkward numbers, in every dtype."""
+"""Scalar ops as machine code: exact ones give NumPy's bits on all pairs of awkward numbers, in every dtype."""
 
 from __future__ import annotations
 
