@@ -31,7 +31,7 @@ class Calls:
     def __init__(self, module: ir.Module, register_bits: int) -> None:
         self._module = module
         self._bits = register_bits
-        self._variants: dict[ir.Function, dict[int, ir.Function]] = {}  # by width
+        self._variants: dict[str, ir.Function] = {}  # on vectors
         self.vectorised = False  # whether calls are in a loop that may become vector code
         self.count = 0  # calls so far
         self._left = 0  # calls of a function that may still be inlined
@@ -51,30 +51,44 @@ class Calls:
 
     def _attributes(self, function: VectorFunction, form: Format, scalar: ir.Function) -> Iterator[str]:
         """What is particular about a call."""
-        if not self.vectorised:
-            self._left -= 1
-            if self._left >= 0:
-                yield "alwaysinline"
-            return
-        if scalar not in self._variants:
+        self._left -= 1
+        inlined = self._left >= 0
+        if self.vectorised:
             widths = sorted({self._bits // form.bits, self._bits // FLOAT64.bits})
-            self._variants[scalar] = {n: define(self._module, function, form, n) for n in widths}
-        shape = "v" * function.arity
-        texts = [
-            f"_ZGV_LLVM_N{lanes}{shape}_{scalar.name}({variant.name})"
-            for lanes, variant in self._variants[scalar].items()
-        ]
-        yield f'"vector-function-abi-variant"="{",".join(texts)}"'
+            variants = {lanes: self._variant(function, form, lanes, inlined) for lanes in widths}
+            shape = f"{'v' * function.arity}_{scalar.name}"
+            texts = [f"_ZGV_LLVM_N{lanes}{shape}({name})" for lanes, name in variants.items()]
+            yield f'"vector-function-abi-variant"="{",".join(texts)}"'
+        elif inlined:
+            yield "alwaysinline"
+
+    def _variant(self, function: VectorFunction, form: Format, lanes: int, inlined: bool) -> str:
+        """The name of a vector variant, whose body goes where it is called, or of a function that has it."""
+        name = symbol(function, form, lanes)
+        body = self._variants.get(name)
+        if body is None:
+            body = self._variants[name] = define(self._module, function, form, lanes)
+        if inlined:
+            return name
+        shared = f"{name}.shared"
+        if shared not in self._variants:
+            around = _declared(self._module, shared, body.function_type, "noinline")
+            builder = ir.IRBuilder(around.append_basic_block())
+            builder.ret(builder.call(body, around.args))
+            self._variants[shared] = around
+        return shared
 
     def close(self) -> None:
         """Have LLVM keep the variants, which nothing calls yet: a table that others could read names them."""
-        variants = [variant for known in self._variants.values() for variant in known.values()]
-        if not variants:
+        if not self._variants:
             return
-        pointers = ir.ArrayType(BYTE.as_pointer(), len(variants))
+        places = [variant.bitcast(BYTE.as_pointer()) for variant in self._variants.values()]
+        pointers = ir.ArrayType(BYTE.as_pointer(), len(places))
         table = ir.GlobalVariable(self._module, pointers, VARIANTS)
         table.global_constant = True
-        table.initializer = ir.Constant(pointers, [v.bitcast(BYTE.as_pointer()) for v in variants])
+        table.initializer = ir.Constant(
+            pointers, [v.bitcast(BYTE.as_pointer()) for v in self._variants.values()]
+        )
 
 
 class CallAttributes(ir.instructions.CallInstrAttributes):
@@ -94,12 +108,19 @@ def define(module: ir.Module, function: VectorFunction, form: Format, lanes: int
     """The LLVM function, with its body, in `module`."""
     real_type = laned(REAL_TYPES[form], lanes)
     function_type = ir.FunctionType(real_type, [real_type] * function.arity)
-    defined = ir.Function(module, function_type, symbol(function, form, lanes))
-    defined.linkage = "internal"
-    for attribute in ("alwaysinline" if lanes > 1 else "noinline", "nounwind", "readnone"):
-        defined.attributes.add(attribute)
+    inlining = "alwaysinline" if lanes > 1 else "noinline"
+    defined = _declared(module, symbol(function, form, lanes), function_type, inlining)
     builder = ir.IRBuilder(defined.append_basic_block())
     arith = LLVMArith(form, builder, lanes)
     result = function.body(*(Real(arith, argument) for argument in defined.args))
     builder.ret(result.value)
     return defined
+
+
+def _declared(module: ir.Module, name: str, function_type: ir.FunctionType, inlining: str) -> ir.Function:
+    """A function of the module alone that has no effect."""
+    made = ir.Function(module, function_type, name)
+    made.linkage = "internal"
+    for attribute in (inlining, "nounwind", "readnone"):
+        made.attributes.add(attribute)
+    return made
