@@ -268,7 +268,7 @@ def test_an_index_out_of_range_is_an_error_with_the_users_line(bad: int) -> None
     for call in ways(gathering()):
         with pytest.raises(IndexError, match=r"axis 0 with size 5 \(model\.py:7\)") as caught:
             call(real(5, 4), np.array([0, 1, 2, bad, 4, 0]))
-    assert source.refusals[str(caught.value)].loc == LINE
+        assert source.refusals[str(caught.value)].loc == LINE
 
 
 def test_repeated_updates_accumulate() -> None:

@@ -16,6 +16,8 @@ import pytest
 from golden_files import Golden
 from running import Kernel, agree, alone, compiled, generated, plain
 from sample_losses import network, rosenbrock
+from symgrad.codegen.llvm_program import llvm_text
+from symgrad.codegen.llvm_vmath import INLINED
 from symgrad.codegen.loops_text import format_module
 from symgrad.codegen.steps import STACK_LIMIT
 from symgrad.codegen.target import TARGETS
@@ -27,6 +29,7 @@ from symgrad.ir.ops import OPS
 from symgrad.ir.types import ArrayType, array_type
 from symgrad.passes import optimize, schedule
 from symgrad.passes.autodiff import gradient
+from symgrad.runtime.devices import machine_text, processor
 from symgrad.trace.session import trace_function
 
 X = array_type("f64", 10)
@@ -157,8 +160,7 @@ def test_an_index_out_of_range_stops_compiled_code(tmp_path: Path) -> None:
             call(x, np.array([0, bad, 0]))
 
 
-@pytest.mark.slow
-def test_loops_are_vectorised(tmp_path: Path) -> None:
+def mixed() -> tuple[Function, tuple[ArrayType, ...]]:
     """Maps, sums, and sums of columns in one kernel, with a function of our own in the middle."""
     t = array_type("f64", 1000, 64)
     k = Kernel(t, t, array_type("f64", 64))
@@ -166,13 +168,47 @@ def test_loops_are_vectorised(tmp_path: Path) -> None:
     row = k(OPS["broadcast"], z, type=t, axes=(0,))
     value = k(OPS["mul"], k(OPS["tanh"], k(OPS["add"], x, row)), y)
     function = k.function(value, k(OPS["sum"], value, axes=(0,)), k(OPS["sum"], value, axes=(0, 1)))
+    return function, tuple(p.type for p in k.params)
+
+
+@pytest.mark.slow
+def test_loops_are_vectorised_by_numba(tmp_path: Path) -> None:
+    function, types = mixed()
     call = compiled(generated(function), tmp_path)
-    agree(function, call, numbers(tuple(p.type for p in k.params)), rtol=1e-12)
+    agree(function, call, numbers(types), rtol=1e-12)
     kernel = vars(sys.modules[call.__module__])["kernel_0"]
     (text,) = kernel.inspect_llvm().values()
     assert len(re.findall(r"fmul <\d+ x double>", text)) > 2
     assert len(re.findall(r"fadd reassoc nsz contract <\d+ x double>", text)) > 0
     assert "fmul double" not in text
+
+
+def llvm_text_of(function: Function) -> str:
+    """The optimised LLVM module of a program."""
+    return machine_text(
+        llvm_text(TARGETS["numba_cpu"].lower(function), processor().register_bits), assembly=False
+    )
+
+
+def test_loops_are_vectorised() -> None:
+    """The function of our own too: its body is in the loop."""
+    text = llvm_text_of(mixed()[0])
+    assert len(re.findall(r"fmul <\d+ x double>", text)) > 10
+    assert len(re.findall(r"fadd reassoc nsz contract <\d+ x double>", text)) > 0
+    assert "symgrad.variants" not in text
+    assert not re.findall(r"call <\d+ x double> @symgrad", text)
+
+
+def test_long_kernels_share_vector_functions() -> None:
+    """The first calls have the body in the loop, the others are calls of one vector function."""
+    k = Kernel(array_type("f64", 1000))
+    value = k.params[0]
+    for _ in range(INLINED + 4):
+        value = k(OPS["exp"], value)
+    text = llvm_text_of(k.function(value))
+    calls = re.findall(r"call <\d+ x double> @symgrad\.exp\.float64\.x\d+\.shared", text)
+    assert len(calls) % 4 == 0
+    assert 0 < len(calls) <= 4 * 4
 
 
 def test_temporaries_without_elements() -> None:

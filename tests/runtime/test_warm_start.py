@@ -51,7 +51,7 @@ def test_a_second_process_loads_what_the_first_one_compiled(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("suffix", ["program.py", "meta.json", "manifest.json", ".nbi", ".nbc"])
+@pytest.mark.parametrize("suffix", ["program.py", "program.o", "meta.json", "manifest.json", ".nbi", ".nbc"])
 def test_a_damaged_entry_is_compiled_again(tmp_path: Path, suffix: str) -> None:
     cold = run(tmp_path)
     (victim,) = [p for p in (tmp_path / "cache").rglob("*") if p.is_file() and p.name.endswith(suffix)]

@@ -1,5 +1,6 @@
 # llvmlite has no types:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownParameterType=false
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportReturnType=false
 """The arithmetic of vector math as LLVM code: an instruction an operation, on one number or on many lanes."""
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 # llvmlite has no types:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownParameterType=false
+# pyright: reportAttributeAccessIssue=false
 """Calls of BLAS routines as LLVM code, on row-major matrices; the routines are found by name at load time.
 
 Sizes and leading sizes are words; strides are at least 1.

@@ -1,20 +1,31 @@
 # llvmlite has no types:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownParameterType=false
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false
 """One LLVM function as it is made: its names, its own memory, and its loops."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 from llvmlite import ir
 
 from symgrad.codegen.expressions import Atom, Condition, Literal, Within
-from symgrad.codegen.llvm_values import BYTE, constant, pointer_type, value_type, word
+from symgrad.codegen.llvm_values import BYTE, NARROW, constant, pointer_type, value_type, word
 from symgrad.ir.affine import Affine
 from symgrad.ir.dims import affine
 from symgrad.ir.types import DType
+
+Hint: TypeAlias = tuple[str, *tuple[int, ...]]  # a property of a loop, and its value
+
+
+def _loop_hints(module: ir.Module, hints: Sequence[Hint]) -> ir.MDValue:
+    """The metadata of one loop, which names itself first so that no other loop shares it."""
+    listed = [module.add_metadata([name, *(ir.Constant(NARROW, n) for n in rest)]) for name, *rest in hints]
+    found = ir.MDValue(module, listed, name=str(len(module.metadata)))
+    found.operands = (found, *listed)
+    return found
 
 
 class Frame:
@@ -79,8 +90,11 @@ class Frame:
 
     # ---- control ----
     @contextmanager
-    def counted(self, name: str, start: Any, stop: Any, step: int) -> Generator[None]:
-        """Code for each index start, start + step, ... below stop, or downward above it."""
+    def counted(self, name: str, start: Any, stop: Any, step: int) -> Generator[list[Hint]]:
+        """Code for each index start, start + step, ... below stop, or downward above it.
+
+        What is put in the list is said to LLVM about the loop.
+        """
         builder, function = self.builder, self.function
         before = builder.block
         test, body, after = (
@@ -93,9 +107,12 @@ class Frame:
         builder.cbranch(builder.icmp_signed("<" if step > 0 else ">", index, stop), body, after)
         builder.position_at_end(body)
         self.indices[name] = index
-        yield
+        hints: list[Hint] = []
+        yield hints
         index.add_incoming(builder.add(index, word(step), flags=("nsw",)), builder.block)
-        builder.branch(test)
+        back = builder.branch(test)
+        if hints:
+            back.set_metadata("llvm.loop", _loop_hints(builder.module, hints))
         builder.position_at_end(after)
 
     @contextmanager

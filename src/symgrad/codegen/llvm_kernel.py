@@ -1,5 +1,6 @@
 # llvmlite has no types:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownParameterType=false
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false
 """Kernels of the loop IR as LLVM functions."""
 
 from __future__ import annotations
@@ -69,8 +70,23 @@ from symgrad.codegen.loops import (
     Variable,
     While,
 )
+from symgrad.codegen.lower_kernel import walk_statements
 from symgrad.ir.dims import affine
 from symgrad.ir.types import I64
+
+# A loop around loops of more iterations than this is not unrolled: that makes code, and nothing faster.
+UNROLLED = 64
+
+
+# A loop with one of these does not become vector code.
+_SCALAR = (For, While, Assign, Check, Require, Grow, Blas)
+
+
+def _iterations(loop: For) -> int:
+    """How often a loop runs; more than matters where its data decides."""
+    if loop.limit is not None or loop.start.terms or loop.stop.terms:
+        return UNROLLED + 1
+    return max(0, -((loop.start.const - loop.stop.const) // loop.step))
 
 
 class KernelEmitter:
@@ -83,6 +99,7 @@ class KernelEmitter:
         self._dtypes = {buffer.name: buffer.dtype for buffer in kernel.buffers}
         self._frame = Frame(self._declared())
         self._folds = Folds(self._frame, scalars)
+        self._inside = 0  # iterations of the loops within the one that is open
 
     def emit(self) -> ir.Function:
         """The function; with refusals it returns 0, or the number, from 1, of the one that applies."""
@@ -91,6 +108,7 @@ class KernelEmitter:
         given = (*kernel.buffers, *kernel.counts)
         for names, each, arg in zip(known, given, frame.function.args, strict=True):
             names[each.name] = arg
+        self._scalars.calls.begin()
         for table in kernel.tables:
             frame.buffers[table.name] = self._table(table)
         self._body(kernel.body)
@@ -193,8 +211,17 @@ class KernelEmitter:
         elif loop.limit is not None:
             limit = frame.index(loop.limit)
             stop = frame.builder.select(frame.builder.icmp_signed("<", stop, limit), stop, limit)
-        with frame.counted(loop.index, start, stop, -1 if loop.reverse else loop.step):
+        calls = self._scalars.calls
+        around, self._inside, before = self._inside, 0, calls.count
+        calls.vectorised = not any(isinstance(s, _SCALAR) for s in walk_statements(loop.body))
+        with frame.counted(loop.index, start, stop, -1 if loop.reverse else loop.step) as hints:
             self._body(loop.body)
+            if self._inside > UNROLLED:
+                hints.append(("llvm.loop.unroll.disable",))
+            elif calls.vectorised and calls.count > before:
+                hints.append(("llvm.loop.interleave.count", 2 if _iterations(loop) > UNROLLED else 1))
+        calls.vectorised = False
+        self._inside = around + _iterations(loop) * max(1, self._inside)
 
     def _indexing(self, statement: LetIndex | Check | Clamp | Require) -> None:
         frame, builder = self._frame, self._frame.builder

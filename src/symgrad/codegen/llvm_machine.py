@@ -9,10 +9,12 @@ from typing import Any
 
 from llvmlite import binding
 
-import symgrad.codegen.llvm_symbols  # noqa: F401  what code calls has to be known when it is loaded
+from symgrad.codegen.llvm_symbols import register
+from symgrad.codegen.llvm_values import VARIANTS
 
 binding.initialize_native_target()
 binding.initialize_native_asmprinter()
+register()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,22 @@ def optimized(text: str, machine: Any) -> Any:
     options.loop_interleaving = options.loop_unrolling = True
     builder = binding.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
+    _inline_variants(module, builder)
     return module
+
+
+def _inline_variants(module: Any, builder: Any) -> None:
+    """Put the bodies of vector functions where loops that are vectorised now call them, and drop the rest."""
+    tables = [variable for variable in module.global_variables if variable.name == VARIANTS]
+    if not tables:
+        return
+    tables[0].linkage = "internal"
+    passes = binding.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(module, builder)
 
 
 def object_code(text: str, processor: Processor) -> bytes:

@@ -38,9 +38,11 @@ from symgrad.ir.types import DType
 def llvm_text(module: Module, register_bits: int) -> str:
     """The LLVM module of a program, not optimised, for registers of so many bits."""
     made = ir.Module(module.name)
-    scalars = Scalars(Calls(made, register_bits))
+    calls = Calls(made, register_bits)
+    scalars = Scalars(calls)
     kernels = {kernel.name: KernelEmitter(kernel, made, scalars).emit() for kernel in module.kernels}
     _Steps(module, made, kernels).emit()
+    calls.close()
     return str(made)
 
 

@@ -8,6 +8,7 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from math import log
 from typing import Any, TypeAlias
 
 from symgrad.codegen import llvm_arithmetic as arithmetic
@@ -26,8 +27,8 @@ FUNCTIONS: dict[str, Emit] = {
     name: getattr(arithmetic, name)
     for name in (
         "maximum", "minimum", "select", "floor_divide", "remainder", "fmod", "sign", "int_power",
-        "left_shift", "right_shift", "absolute", "copysign", "hypot", "floor", "ceil", "trunc", "rint", "sqrt",
-        "isnan", "isinf", "isfinite", "signbit", "invert",
+        "left_shift", "right_shift", "absolute", "copysign", "hypot", "floor", "ceil", "trunc", "rint",
+        "sqrt", "isnan", "isinf", "isfinite", "signbit", "invert",
     )
 }  # fmt: skip
 OPERATORS: dict[type[ast.AST], Emit] = {
@@ -38,6 +39,21 @@ OPERATORS: dict[type[ast.AST], Emit] = {
     ast.Gt: partial(arithmetic.compare, ">"), ast.GtE: partial(arithmetic.compare, ">="),
     ast.Eq: partial(arithmetic.compare, "=="), ast.NotEq: partial(arithmetic.compare, "!="),
 }  # fmt: skip
+
+
+def logaddexp(calls: Calls, builder: Any, dtype: DType, x: Any, y: Any) -> Any:
+    """log(exp x + exp y): the larger, and log1p of the exponential of minus the distance."""
+    distance = arithmetic.absolute(builder, dtype, builder.fsub(x, y))
+    smaller = calls.call(builder, "exp", dtype, builder.fneg(distance))
+    rest = calls.call(builder, "log1p", dtype, smaller)
+    # Infinities of one sign have no distance.
+    same = builder.fcmp_ordered("==", x, y)
+    rest = builder.select(same, constant(log(2.0), dtype), rest)
+    return builder.fadd(arithmetic.maximum(builder, dtype, x, y), rest)
+
+
+# Functions that call vector math; before the rest comes what makes those calls.
+COMPOSED: dict[str, Emit] = {"logaddexp": logaddexp}
 _TRUTHS = frozenset({"isnan", "isinf", "isfinite", "signbit"})  # functions that say whether
 
 
@@ -53,7 +69,7 @@ class Scalars:
     """Emits elementwise ops and reductions into the functions of one module."""
 
     def __init__(self, calls: Calls) -> None:
-        self._calls = calls
+        self.calls = calls
 
     def apply(self, builder: Any, expression: Apply, operands: Sequence[Any]) -> Any:
         """An elementwise op on scalars."""
@@ -98,23 +114,10 @@ class Scalars:
         values = [operand.value for operand in operands]
         name = called_name(name, dtype)
         if name in VECTOR_FUNCTIONS:
-            return Typed(self._calls.call(builder, name, dtype, *values), dtype)
-        if name == "logaddexp":
-            return Typed(self._logaddexp(builder, dtype, *values), dtype)
+            return Typed(self.calls.call(builder, name, dtype, *values), dtype)
+        if name in COMPOSED:
+            return Typed(COMPOSED[name](self.calls, builder, dtype, *values), dtype)
         return Typed(FUNCTIONS[name](builder, dtype, *values), BOOL if name in _TRUTHS else dtype)
-
-    def _logaddexp(self, builder: Any, dtype: DType, x: Any, y: Any) -> Any:
-        """log(exp x + exp y): the larger plus log1p of the exponential of minus the distance."""
-        apart = builder.fsub(x, y)
-        distance = arithmetic.absolute(builder, dtype, apart)
-        rest = self._calls.call(
-            builder, "log1p", dtype, self._calls.call(builder, "exp", dtype, builder.fneg(distance))
-        )
-        larger = arithmetic.maximum(builder, dtype, x, y)
-        same = builder.fcmp_ordered("==", x, y)
-        # Infinities of one sign have no distance.
-        rest = builder.select(same, constant(0.6931471805599453, dtype), rest)
-        return builder.fadd(larger, rest)
 
     def combined(self, builder: Any, kind: Reduction, x: Any, y: Any, dtype: DType) -> Any:
         """Two scalars combined by a reduction, in this order."""

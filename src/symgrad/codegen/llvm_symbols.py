@@ -1,6 +1,6 @@
 # llvmlite has no types:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownParameterType=false
-"""Where SciPy's BLAS is: importing this module tells LLVM, which looks symbols up when it loads code.
+"""Where SciPy's BLAS is, for LLVM, which looks symbols up when it loads code.
 
 SciPy publishes the addresses of its routines to Cython. They differ between processes, so code names a symbol
 instead, and can lie on the disk.
@@ -49,11 +49,9 @@ def _address(published: Any, routine: str) -> int:
     return pointer(capsule, signature)
 
 
-def _register() -> None:
+def register() -> None:
+    """Tell LLVM where the routines are."""
     published = _published("cython_blas")
     for routine in _ROUTINES:
         for prefix in "ds":
             binding.add_symbol(f"symgrad_{prefix}{routine}", _address(published, prefix + routine))
-
-
-_register()

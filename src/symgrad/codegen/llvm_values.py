@@ -1,5 +1,6 @@
 # llvmlite has no types:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownParameterType=false
+# pyright: reportAttributeAccessIssue=false, reportArgumentType=false
 """Scalars of the element types as LLVM values: their types, constants, conversions and places in memory.
 
 A truth value is one bit, and one byte in memory.
@@ -19,6 +20,7 @@ from symgrad.ir.types import F64, DType
 BIT, BYTE, NARROW, WORD = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 VOID = ir.VoidType()
 CELL = ir.ArrayType(WORD, 2)  # of memory that grows
+VARIANTS = "symgrad.variants"  # the table of vector functions that are to be put into loops
 _REALS = {8: ir.DoubleType(), 4: ir.FloatType()}
 
 

@@ -16,11 +16,14 @@ from numba.core import types
 from numba.np.numpy_support import as_dtype
 from numpy.lib.stride_tricks import as_strided
 
-import symgrad.codegen.llvm_symbols  # noqa: F401  before code that calls BLAS is loaded
 from symgrad.codegen.llvm_blas import BlasCaller
+from symgrad.codegen.llvm_symbols import register
 from symgrad.codegen.numba_support import Buffer, lowers
 
 MAX_SIZE = 2**31 - 1  # the largest size SciPy's BLAS takes: its integers have 32 bits
+
+
+register()  # before code that calls BLAS is loaded
 
 
 def _typed(kinds: str, *args: Any) -> Any:

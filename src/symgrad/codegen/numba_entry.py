@@ -1,6 +1,6 @@
 # numba and llvmlite have no types:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportReturnType=false
-# pyright: reportUnknownParameterType=false, reportAttributeAccessIssue=false, reportArgumentType=false
+# pyright: reportUnknownParameterType=false, reportCallIssue=false, reportAttributeAccessIssue=false
 """The functions of a generated module: the entry, which numba compiles, and the steps that it calls.
 
 The steps and their kernels are machine code of their own where that was loaded before the module, and named

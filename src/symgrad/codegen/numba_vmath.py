@@ -43,7 +43,10 @@ def library(codegen: Codegen, function: VectorFunction, form: Format) -> CodeLib
     """The compiled library of one function, from which its body is linked into a kernel and inlined."""
     name = symbol(function, form)
     module = ir.Module(name)
-    define(module, function, form, inlined=True)
+    defined = define(module, function, form)
+    defined.linkage = "external"
+    defined.attributes.remove("noinline")
+    defined.attributes.add("alwaysinline")
     made = codegen.create_library(name)
     made.add_ir_module(module)
     made.finalize()

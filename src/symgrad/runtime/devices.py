@@ -19,10 +19,9 @@ import scipy
 from llvmlite import binding
 from numba import config
 
-from symgrad.codegen.llvm_machine import Processor, loaded, object_code
-from symgrad.codegen.llvm_program import llvm_text
+from symgrad.codegen.llvm_machine import Processor, loaded, object_code, optimized
 from symgrad.codegen.numba_entry import bind
-from symgrad.codegen.steps import STEPS, Module
+from symgrad.codegen.steps import STEPS
 
 _loading = threading.RLock()
 
@@ -44,10 +43,16 @@ def processor() -> Processor:
     return Processor(name, binding.get_host_cpu_features().flatten())
 
 
-def write_code(program: Module, path: Path) -> None:
-    """Write the machine code of a program's steps and kernels beside its module."""
-    host = processor()
-    _code(path).write_bytes(object_code(llvm_text(program, host.register_bits), host))
+def write_code(text: str, path: Path) -> None:
+    """Write the machine code of a program, given as LLVM IR, beside its module."""
+    _code(path).write_bytes(object_code(text, processor()))
+
+
+def machine_text(text: str, *, assembly: bool) -> str:
+    """LLVM IR made fast, or its assembly."""
+    machine = processor().machine()
+    module = optimized(text, machine)
+    return machine.emit_assembly(module) if assembly else str(module)
 
 
 def _code(path: Path) -> Path:

@@ -34,7 +34,7 @@ def explanation(program: Program) -> str:
 def _runs_on(program: Program) -> str:
     if program.runs_on == program.target:
         return program.target
-    return f"{program.runs_on}: {program.traced.ops} ops would take minutes to compile"
+    return f"{program.runs_on}: {program.traced.ops} ops would take too long to compile"
 
 
 def explanation_record(program: Program) -> Json:

@@ -11,6 +11,7 @@ from typing import Any
 CHECKS = "symgrad.runtime.checks"
 COMPILER = "symgrad.runtime.compiler"
 DEVICES = "symgrad.runtime.devices"  # loads numba
+PRINTER = "symgrad.codegen.llvm_program"  # loads llvmlite
 EXPLAIN = "symgrad.runtime.explain"
 STAGES = "symgrad.runtime.stages"
 

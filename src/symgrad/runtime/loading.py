@@ -16,7 +16,7 @@ from symgrad.ir.printer import format_function
 from symgrad.ir.types import ArrayType
 from symgrad.runtime.cache import Entry, Json, cache_key, open_cache
 from symgrad.runtime.executable import Executable
-from symgrad.runtime.late import DEVICES, late
+from symgrad.runtime.late import DEVICES, PRINTER, late
 from symgrad.trace.transform import Transform
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ def load(
 
         def compile_there(path: Path) -> None:
             """Compile the program, so that its code lies beside it."""
-            devices.write_code(loops, path)
+            host = devices.processor()
+            devices.write_code(late(PRINTER).llvm_text(loops, host.register_bits), path)
             made.append(devices.load_module(path, name))
 
         cache.build(key, text, {"arena_bytes": arena_bytes}, compile_there)

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 INTERPRETER = "interpreter"
 DEFAULT_TARGET = "numba_cpu"
 
-# Ops of the traced function. A loop that is unrolled into more is straight-line code that takes LLVM minutes.
-COMPILED_LIMIT = 3000
+# Ops of the traced function. A loop that is unrolled into more is straight-line code that takes too long.
+COMPILED_LIMIT = 20_000
 LIMIT_VARIABLE = "SYMGRAD_COMPILED_LIMIT"  # names another limit
 
 log = logging.getLogger("symgrad.compile")
@@ -104,7 +104,7 @@ class Program:
         name, ops = self.traced.function.name, self.traced.ops
         if self.runs_on != self.target:
             log.warning(
-                "%s has %d ops: it is interpreted, for compiling it would take minutes; write its loops over"
+                "%s has %d ops: it is interpreted, for compiling it would take long; write its loops over"
                 " arrays, or lift the limit with %s",
                 *(name, ops, LIMIT_VARIABLE),
             )

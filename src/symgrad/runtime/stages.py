@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from enum import Enum
-from pathlib import Path
 from typing import assert_never
 
 from symgrad.codegen.loops_text import format_module
 from symgrad.errors import ArgumentError
 from symgrad.ir.core import Function
 from symgrad.ir.printer import format_function
-from symgrad.runtime.late import DEVICES, late
+from symgrad.runtime.late import DEVICES, PRINTER, late
 from symgrad.runtime.program import Program
 
 
@@ -48,7 +46,9 @@ def stage_text(program: Program, stage: Stage, *, locs: bool = False) -> str:
         case Stage.SOURCE:
             return program.module.text
         case Stage.LLVM | Stage.ASM:
-            return _machine_text(program.module.text, stage)
+            devices = late(DEVICES)
+            text = late(PRINTER).llvm_text(program.loops, devices.processor().register_bits)
+            return devices.machine_text(text, assembly=stage is Stage.ASM)
         case Stage.TRACED | Stage.JOINT | Stage.OPTIMIZED | Stage.FUSED | Stage.SCHEDULED:
             raise AssertionError(stage)
         case _:
@@ -72,14 +72,3 @@ def stage_function(program: Program, stage: Stage) -> Function | None:
             return None
         case _:
             assert_never(stage)
-
-
-def _machine_text(source: str, stage: Stage) -> str:
-    """LLVM IR or assembly of a module; compiled for this, for what comes from a cache has no text."""
-    devices = late(DEVICES)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "program.py"
-        path.write_text(source, encoding="utf-8")
-        module = devices.load_module(path, "symgrad_inspected")
-        texts = module.run.inspect_llvm() if stage is Stage.LLVM else module.run.inspect_asm()
-        return "\n".join(texts.values())
