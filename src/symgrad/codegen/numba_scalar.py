@@ -4,7 +4,7 @@ Operands have one type, as the IR's operands have.  What is not here is right in
 `np.add`, `np.subtract`, `np.multiply`, `np.negative`, `np.absolute` (they keep the integer type and wrap,
 where Python's operators widen), `np.left_shift`, `np.right_shift`, `np.bitwise_*`, `np.invert`,
 `np.logical_*`, comparisons, `np.rint`, `np.floor`, `np.ceil`, `np.trunc`, `np.copysign`, `np.nextafter`,
-`np.hypot`, `np.logaddexp`, `np.logaddexp2`, `np.arctan2`, `np.power`, `np.signbit`.
+`np.signbit`.
 """
 
 # numba and llvmlite have no types: what comes from them is unknown to the checker.
@@ -19,11 +19,11 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
-from symgrad.codegen.numba_support import call_intrinsic, lowers
+from symgrad.codegen.numba_support import lowers
 
 
-def _same_reals(x: Any, y: Any) -> Any:
-    return x if x == y and isinstance(x, types.Float | types.Integer) else None
+def _same_ints(x: Any, y: Any) -> Any:
+    return x if x == y and isinstance(x, types.Integer) else None
 
 
 def _real(x: Any) -> Any:
@@ -53,73 +53,42 @@ def _needs_step(builder: Any, rest: Any, y: Any) -> Any:
     return builder.and_(some, builder.icmp_signed("<", builder.xor(rest, y), zero))
 
 
-def _float_remainder(builder: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """Python's remainder for y other than 0, and whether it took a step of y to reach it."""
-    zero = ir.Constant(x.type, 0.0)
-    rest = builder.frem(x, y)
-    some = builder.fcmp_unordered("!=", rest, zero)
-    apart = builder.xor(builder.fcmp_ordered("<", y, zero), builder.fcmp_ordered("<", rest, zero))
-    step = builder.and_(some, apart)
-    stepped = builder.select(step, builder.fadd(rest, y), rest)
-    return builder.select(some, stepped, call_intrinsic(builder, "llvm.copysign", zero, y)), step
-
-
-def floor_divide(x: Any, y: Any) -> Any:
-    """`x // y` as NumPy has it: 0 for an integer divided by zero."""
+def int_floor_divide(x: Any, y: Any) -> Any:
+    """`x // y` of integers as NumPy has it: 0 where y is zero."""
     return np.floor_divide(x, y)
 
 
-@lowers(floor_divide, _same_reals)
-def _floor_divide(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+@lowers(int_floor_divide, _same_ints)
+def _int_floor_divide(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     x, y = args
-    kind = sig.return_type
-    if isinstance(kind, types.Integer):
-        quotient, rest = _int_divide(builder, kind, x, y)
-        if not kind.signed:
-            return quotient
-        return builder.sub(quotient, builder.zext(_needs_step(builder, rest, y), x.type))
-    zero, one = ir.Constant(x.type, 0.0), ir.Constant(x.type, 1.0)
-    plain = builder.fdiv(x, y)
-    _, step = _float_remainder(builder, x, y)
-    exact = builder.fdiv(builder.fsub(x, builder.frem(x, y)), y)
-    exact = builder.select(step, builder.fsub(exact, one), exact)
-    floor = call_intrinsic(builder, "llvm.floor", exact)
-    short = builder.fcmp_ordered(">", builder.fsub(exact, floor), ir.Constant(x.type, 0.5))
-    floor = builder.select(short, builder.fadd(floor, one), floor)
-    some = builder.fcmp_unordered("!=", exact, zero)
-    floor = builder.select(some, floor, call_intrinsic(builder, "llvm.copysign", zero, plain))
-    return builder.select(builder.fcmp_ordered("==", y, zero), plain, floor)
+    quotient, rest = _int_divide(builder, sig.return_type, x, y)
+    if not sig.return_type.signed:
+        return quotient
+    return builder.sub(quotient, builder.zext(_needs_step(builder, rest, y), x.type))
 
 
-def remainder(x: Any, y: Any) -> Any:
-    """`x % y` with the sign of y: NaN, or 0 for integers, where y is zero."""
+def int_remainder(x: Any, y: Any) -> Any:
+    """`x % y` of integers, with the sign of y: 0 where y is zero."""
     return np.remainder(x, y)
 
 
-@lowers(remainder, _same_reals)
-def _remainder(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+@lowers(int_remainder, _same_ints)
+def _int_remainder(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     x, y = args
-    kind = sig.return_type
-    if isinstance(kind, types.Integer):
-        _, rest = _int_divide(builder, kind, x, y)
-        if not kind.signed:
-            return rest
-        return builder.select(_needs_step(builder, rest, y), builder.add(rest, y), rest)
-    rest, _ = _float_remainder(builder, x, y)
-    by_zero = builder.fcmp_ordered("==", y, ir.Constant(x.type, 0.0))
-    return builder.select(by_zero, builder.frem(x, y), rest)
+    _, rest = _int_divide(builder, sig.return_type, x, y)
+    if not sig.return_type.signed:
+        return rest
+    return builder.select(_needs_step(builder, rest, y), builder.add(rest, y), rest)
 
 
-def fmod(x: Any, y: Any) -> Any:
-    """The remainder with the sign of x: NaN, or 0 for integers, where y is zero."""
+def int_fmod(x: Any, y: Any) -> Any:
+    """The remainder of integers with the sign of x: 0 where y is zero."""
     return np.fmod(x, y)
 
 
-@lowers(fmod, _same_reals)
-def _fmod(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    if isinstance(sig.return_type, types.Integer):
-        return _int_divide(builder, sig.return_type, *args)[1]
-    return builder.frem(*args)
+@lowers(int_fmod, _same_ints)
+def _int_fmod(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return _int_divide(builder, sig.return_type, *args)[1]
 
 
 def sign(x: Any) -> Any:

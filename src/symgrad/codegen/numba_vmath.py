@@ -9,7 +9,6 @@ kernel's fast-math never reach it. Under `NUMBA_DISABLE_JIT` the names are NumPy
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -23,12 +22,14 @@ from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 
 from symgrad.codegen.vmath import VMATH, VectorFunction
-from symgrad.codegen.vmath_arith import FLOAT32, FLOAT64, Format, Real, Unary
+from symgrad.codegen.vmath_arith import FLOAT32, FLOAT64, Format, Function, Real
+from symgrad.ir.ops import OPS
 
 __all__ = [
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "define", "erf",
-    "erfc", "exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "pow", "sigmoid", "sin", "sinh",
-    "symbol", "tan", "tanh",
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "define", "digamma",
+    "erf", "erfc", "exp", "exp2", "expm1", "floor_divide", "fmod", "gamma", "gammaln", "hypot", "log",
+    "log1p", "log2", "log10", "logaddexp", "logaddexp2", "polygamma", "pow", "remainder", "sigmoid", "sin",
+    "sinh", "softplus", "symbol", "tan", "tanh", "trigamma",
 ]  # fmt: skip
 
 REAL_TYPES = {FLOAT64: ir.DoubleType(), FLOAT32: ir.FloatType()}
@@ -170,6 +171,10 @@ class LLVMArith:
         """`a >> count`, with zeros coming in."""
         return self.builder.lshr(a, self.word(count))
 
+    def fmod(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        """The remainder of `a / b` with the sign of `a`, by the C library."""
+        return self.builder.frem(a, b)
+
     def lookup(self, entries: tuple[float, ...], index: ir.Value) -> ir.Value:
         """An entry of a constant table."""
         array_type = ir.ArrayType(self.real_type, len(entries))
@@ -179,24 +184,35 @@ class LLVMArith:
         constant.initializer = ir.Constant(array_type, entries)
         return self.builder.load(self.builder.gep(constant, [self.word(0), index], inbounds=True))
 
-    def rarely(
-        self, condition: ir.Value, name: str, body: Unary[ir.Value], a: ir.Value, otherwise: ir.Value
-    ) -> ir.Value:
-        """The body, as a function of its own, in a branch that is marked as rarely taken."""
-        builder = self.builder
-        callee = ir.Function(
-            builder.module,
-            ir.FunctionType(self.real_type, [self.real_type]),
-            f"symgrad.{name}.{self.format.name}",
-        )
+    def out_of_line(self, name: str, body: Function[ir.Value], arity: int) -> ir.Function:
+        """The body as a function of the module, which several functions of `vmath` may call."""
+        function_type = ir.FunctionType(self.real_type, [self.real_type] * arity)
+        callee = declared(self.builder.module, f"symgrad.{name}.{self.format.name}", function_type)
+        if not callee.is_declaration:
+            return callee
+        callee.linkage = "linkonce_odr"
         for attribute in ("noinline", "nounwind", "readnone"):
             callee.attributes.add(attribute)
         inside = ir.IRBuilder(callee.append_basic_block())
-        inside.ret(body(Real(LLVMArith(self.format, inside), callee.args[0])).value)
+        arith = LLVMArith(self.format, inside)
+        inside.ret(body(*(Real(arith, argument) for argument in callee.args)).value)
+        return callee
+
+    def rarely(
+        self,
+        condition: ir.Value,
+        name: str,
+        body: Function[ir.Value],
+        operands: tuple[ir.Value, ...],
+        otherwise: ir.Value,
+    ) -> ir.Value:
+        """The body, as a function of its own, in a branch that is marked as rarely taken."""
+        builder = self.builder
+        callee = self.out_of_line(name, body, len(operands))
 
         before = builder.block
         with builder.if_then(condition, likely=False):
-            called = builder.call(callee, [a])
+            called = builder.call(callee, operands)
             called.attributes = LaneByLane(builder.module, callee)
             rare = builder.block
         result = builder.phi(self.real_type)
@@ -214,18 +230,14 @@ class LaneByLane(ir.instructions.CallInstrAttributes):
     """
 
     def __init__(self, module: ir.Module, callee: ir.Function) -> None:
-        width = 1024
+        width, arity = 1024, len(callee.args)
         real_type: ir.Type = callee.function_type.return_type
         lanes, mask = ir.VectorType(real_type, width), ir.VectorType(ir.IntType(1), width)
-        variant = declared(module, f"{callee.name}.x{width}", ir.FunctionType(lanes, [lanes, mask]))
+        function_type = ir.FunctionType(lanes, [lanes] * arity + [mask])
+        variant = declared(module, f"{callee.name}.x{width}", function_type)
         keep(module, variant)
-        self._known = frozenset(
-            [
-                "nounwind",
-                "readnone",
-                f'"vector-function-abi-variant"="_ZGV_LLVM_M{width}v_{callee.name}({variant.name})"',
-            ]
-        )
+        name = f"_ZGV_LLVM_M{width}{'v' * arity}_{callee.name}({variant.name})"
+        self._known = frozenset(["nounwind", "readnone", f'"vector-function-abi-variant"="{name}"'])
         super().__init__(self._known)
 
 
@@ -330,7 +342,8 @@ def compiled(function: VectorFunction) -> Callable[..., float]:
 
 def interpreted(function: VectorFunction) -> Callable[..., float]:
     """The plain Python function."""
-    evaluate = UNCOMPILED.get(function.name) or getattr(np, function.name)
+    op = OPS.get(function.name)
+    evaluate = getattr(np, function.name) if op is None else op.evaluate
 
     def plain(*operands: np.floating) -> np.floating:
         with np.errstate(all="ignore"):
@@ -345,12 +358,6 @@ def exposed(name: str) -> Callable[..., float]:
     function = VMATH[name]
     return interpreted(function) if config.DISABLE_JIT else compiled(function)
 
-
-UNCOMPILED: dict[str, Callable[..., float]] = {
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)) if x >= 0 else np.exp(x) / (1 + np.exp(x)),
-    "erf": math.erf,
-    "erfc": math.erfc,
-}
 
 exp = exposed("exp")
 exp2 = exposed("exp2")
@@ -377,3 +384,15 @@ atan2 = exposed("atan2")
 asinh = exposed("asinh")
 acosh = exposed("acosh")
 atanh = exposed("atanh")
+softplus = exposed("softplus")
+logaddexp = exposed("logaddexp")
+logaddexp2 = exposed("logaddexp2")
+hypot = exposed("hypot")
+fmod = exposed("fmod")
+remainder = exposed("remainder")
+floor_divide = exposed("floor_divide")
+gamma = exposed("gamma")
+gammaln = exposed("gammaln")
+digamma = exposed("digamma")
+trigamma = exposed("trigamma")
+polygamma = exposed("polygamma")

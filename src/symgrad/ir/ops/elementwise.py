@@ -82,6 +82,17 @@ def elementwise(
     )
 
 
+def typed(fn: Callable[..., float]) -> Callable[..., Any]:
+    """A function of Python floats applied to each element, in the dtype of its operands."""
+    each = np.vectorize(fn, otypes=[np.float64])
+
+    def evaluate(*xs: Any) -> Any:
+        arrays = [np.asarray(x) for x in xs]
+        return each(*arrays).astype(arrays[0].dtype)
+
+    return evaluate
+
+
 # ---- arithmetic ------------------------------------------------------------------------------------------
 add = elementwise("add", np.add, "{0} + {1}", Partials(1, 1), "x + y", kinds="fiu", commutative=True)
 sub = elementwise("sub", np.subtract, "{0} - {1}", Partials(1, -1), "x - y", kinds="fiu")
@@ -186,6 +197,9 @@ atan2 = elementwise(
 )  # fmt: skip
 
 
+_LN2 = math.log(2)
+
+
 def sigmoid_of(x: Any) -> Any:
     """1 / (1 + exp(-x)), without overflow."""
     e = np.exp(-np.abs(x))
@@ -196,6 +210,11 @@ logaddexp = elementwise(
     "logaddexp", np.logaddexp, "logaddexp({0}, {1})",
     Partials(lambda z, x, y: sigmoid(x - y), lambda z, x, y: sigmoid(y - x)),
     "log(exp x + exp y)", flops=30,
+)  # fmt: skip
+logaddexp2 = elementwise(
+    "logaddexp2", np.logaddexp2, "logaddexp2({0}, {1})",
+    Partials(lambda z, x, y: sigmoid(_LN2 * (x - y)), lambda z, x, y: sigmoid(_LN2 * (y - x))),
+    "log2(2**x + 2**y)", flops=30,
 )  # fmt: skip
 
 # ---- rounding ---------------------------------------------------------------------------------------------
@@ -215,7 +234,7 @@ cbrt = elementwise(
     domain=_POSITIVE, flops=20, convention="inf at 0",
 )  # fmt: skip
 exp = elementwise("exp", np.exp, "exp({0})", Partials(lambda y, x: y), "e**x", flops=10)
-exp2 = elementwise("exp2", np.exp2, "exp2({0})", Partials(lambda y, x: math.log(2) * y), "2**x", flops=10)
+exp2 = elementwise("exp2", np.exp2, "exp2({0})", Partials(lambda y, x: _LN2 * y), "2**x", flops=10)
 expm1 = elementwise("expm1", np.expm1, "expm1({0})", Partials(lambda y, x: np.exp(x)), "e**x - 1", flops=12)
 log = elementwise(
     "log",
@@ -368,8 +387,8 @@ stop_gradient = elementwise(
 
 OPS: tuple[OpDef, ...] = (
     add, sub, mul, div, neg, abs_, sign, maximum, minimum, pow_, mod, fmod, floor_divide, copysign, hypot,
-    atan2, logaddexp, floor, ceil, trunc, rint, sqrt, cbrt, exp, exp2, expm1, log, log2, log10, log1p, sin,
-    cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, sigmoid, lt, le, gt, ge,
+    atan2, logaddexp, logaddexp2, floor, ceil, trunc, rint, sqrt, cbrt, exp, exp2, expm1, log, log2, log10,
+    log1p, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, sigmoid, lt, le, gt, ge,
     eq, ne, isnan, isinf, isfinite, signbit, and_, or_, xor, not_, shift_left, shift_right, select, convert,
     stop_gradient,
 )  # fmt: skip
