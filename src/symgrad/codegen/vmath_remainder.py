@@ -12,6 +12,11 @@ from symgrad.codegen.vmath_arith import Real, Truth, V
 __all__ = ["floor_divide", "fmod", "remainder"]
 
 
+def library_fmod(x: Real[V], y: Real[V]) -> Real[V]:
+    """The C library's remainder."""
+    return x.fmod(y)
+
+
 def remainder_of_magnitudes(x: Real[V], y: Real[V]) -> Real[V]:
     """|x| - n |y| with n = floor(|x| / |y|), exactly."""
     above, below = abs(x), abs(y)
@@ -21,7 +26,7 @@ def remainder_of_magnitudes(x: Real[V], y: Real[V]) -> Real[V]:
     rest = (rest < 0.0).pick(rest + below, rest)
     rest = (below.equals(math.inf) & (above < math.inf)).pick(above, rest)
     huge = (quotient >= 2.0 ** (x.format.fraction_bits - 2)) & (above < math.inf) & (below > 0.0)
-    return huge.rarely("fmod_of_huge", lambda a, b: a.fmod(b), above, below, otherwise=rest)
+    return huge.rarely("fmod_of_huge", library_fmod, above, below, otherwise=rest)
 
 
 def fmod(x: Real[V], y: Real[V]) -> Real[V]:

@@ -58,7 +58,7 @@ def _digamma(x: float) -> float:
     if x < 0:
         pole = math.isinf(x) or x == round(x)
         return math.nan if pole else _digamma(1 - x) - _cotangent(x)
-    if x > 1e15:
+    if math.isnan(x) or x > 1e15:
         return math.log(x)
     near, y = _above(x)
     series = sum(b / (2 * j * y ** (2 * j)) for j, b in enumerate(_BERNOULLI, 1))
