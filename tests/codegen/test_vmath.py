@@ -191,6 +191,47 @@ def test_loops_become_vector_code(name: str, dtype: type[np.floating]) -> None:
     assert re.search(rf"\bv?(mul|fn?madd\d+)p{width}\b", texts[0])
 
 
+def arithmetic_of(dtype: type[np.floating], *names: str) -> int:
+    """How many vector instructions of arithmetic a loop has that adds functions of one operand."""
+    functions = tuple(getattr(numba_vmath, name) for name in names)
+    first, last = functions[0], functions[-1]
+
+    def of_one(x: Array) -> Array:
+        result = np.empty_like(x)
+        for i in range(x.size):
+            result[i] = first(x[i])
+        return result
+
+    def of_two(x: Array) -> Array:
+        result = np.empty_like(x)
+        for i in range(x.size):
+            result[i] = first(x[i]) + last(x[i])
+        return result
+
+    loop = numba.njit(error_model="numpy")(of_one if len(names) == 1 else of_two)
+    loop(np.ones(1, dtype))
+    width = "d" if dtype is np.float64 else "s"
+    (text,) = loop.inspect_asm().values()
+    return len(re.findall(rf"\bv?(?:mul|add|sub|div|fn?m\w+)p{width}\b", text))
+
+
+SHARED = [
+    ("sin", "cos", 0.6), ("sinh", "cosh", 0.75), ("exp", "expm1", 0.75), ("erf", "erfc", 0.6),
+    ("softplus", "sigmoid", 0.9),
+]  # fmt: skip
+
+
+@pytest.mark.skipif(not llvm.get_host_cpu_features().get("fma"), reason="reads the assembly of x86 with FMA")
+@pytest.mark.parametrize(("value", "slope", "part"), SHARED)
+@each_dtype
+def test_a_value_and_its_slope_share_their_work(
+    dtype: type[np.floating], value: str, slope: str, part: float
+) -> None:
+    """What two functions of one operand have in common is computed once: inlined, LLVM sees it."""
+    apart = arithmetic_of(dtype, value) + arithmetic_of(dtype, slope)
+    assert arithmetic_of(dtype, value, slope) <= part * apart
+
+
 def test_functions_of_one_module_keep_apart() -> None:
     module = ir.Module()
     for name in ("sin", "cos", "tan", "exp"):

@@ -151,8 +151,10 @@ def exp2(x: Real[V]) -> Real[V]:
 def expm1(x: Real[V]) -> Real[V]:
     """e**x - 1, to full precision near 0."""
     form = x.format
-    high, low = half_expm1(x.clamp(-(form.fraction_bits + 4) * math.log(2), overflow(form) + 0.25))
-    return (abs(x) < 4 * form.smallest_normal).pick(x, 2.0 * (high + low)).copysign(x)
+    # Clamped as in exp, so that both in one loop share what they do.
+    high, low = half_expm1(x.clamp(vanishing(form), overflow(form) + 0.25))
+    value = (x < -(form.fraction_bits + 4) * math.log(2)).pick_const(-1.0, 2.0 * (high + low))
+    return (abs(x) < 4 * form.smallest_normal).pick(x, value).copysign(x)
 
 
 def tanh(x: Real[V]) -> Real[V]:
