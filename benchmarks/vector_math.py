@@ -69,7 +69,8 @@ def jax_function(name: str) -> Callable[..., Any] | None:
         return None
     jax.config.update("jax_enable_x64", True)
     found = next((getattr(place, name) for place in places if hasattr(place, name)), None)
-    return None if found is None else jax.jit(found)
+    # JAX's polygamma wants integers as orders.
+    return None if found is None or name == "polygamma" else jax.jit(found)
 
 
 def nanoseconds(calls: dict[str, Callable[[], object]]) -> dict[str, float]:
