@@ -1,6 +1,7 @@
-"""Prints `symgrad/codegen/vmath_tables.py`: minimax polynomials by Remez's exchange, and constants in parts.
+"""Prints the tables of vector mathematics: minimax polynomials by Remez's exchange, and constants in parts.
 
-    python tools/minimax.py > src/symgrad/codegen/vmath_tables.py
+    python tools/minimax.py elementary > src/symgrad/codegen/vmath_tables.py
+    python tools/minimax.py gamma > src/symgrad/codegen/vmath_gamma_tables.py
 
 An approximation is data: a smooth function `g` on an interval, the weight that turns an error of the
 polynomial into a relative error of the result, and the degree for each format. Where the interval starts at
@@ -9,121 +10,22 @@ polynomial into a relative error of the result, and the degree for each format. 
 
 from __future__ import annotations
 
+import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from approximations import (
+    APPROXIMATIONS,
+    GAMMA_APPROXIMATIONS,
+    PSI_ROOT,
+    Approximation,
+    Function,
+)
 from mpmath import mp, mpf
 
-mp.dps = 160
-
-Function = Callable[[mpf], mpf]
 DTYPES = (np.float64, np.float32)
-
-
-@dataclass(frozen=True)
-class Approximation:
-    """A function to approximate by a polynomial."""
-
-    name: str  # the field of the table
-    meaning: str  # what the polynomial stands for
-    g: Function  # the function, smooth on the interval
-    weight: Function  # relative error of the result for an error of 1 in the polynomial
-    low: mpf  # the interval
-    high: mpf
-    degrees: tuple[int, int]  # for float64, float32
-
-
-def at(z: mpf) -> mpf:
-    """The square root of z, away from 0 where the quotients below are 0/0."""
-    return mp.sqrt(max(z, mpf(10) ** -40))
-
-
-def away(r: mpf) -> mpf:
-    """`r`, away from 0."""
-    return r if abs(r) > mpf(10) ** -25 else mpf(10) ** -25
-
-
-HALF_LN2 = mp.log(2) / 2 * mpf("1.0001")
-QUARTER_PI = mp.pi / 4 * mpf("1.0001")
-S_MAX = (mp.sqrt(2) - 1) / (mp.sqrt(2) + 1) * mpf("1.0001")
-TAN_PI_8 = (mp.sqrt(2) - 1) * mpf("1.0001")
-
-
-def scaled_erfc(x: mpf) -> mpf:
-    """exp(x**2) erfc(x) (1 + 2 x), which lies between 1 and 1.3."""
-    return mp.exp(x * x) * mp.erfc(x) * (1 + 2 * x)
-
-
-def on_squares(
-    name: str, meaning: str, g: Function, weight: Function, high: mpf, degrees: tuple[int, int]
-) -> Approximation:
-    """An approximation in z = r**2, given by functions of r."""
-    return Approximation(name, meaning, lambda z: g(at(z)), lambda z: weight(at(z)), mpf(0), high**2, degrees)
-
-
-APPROXIMATIONS = (
-    Approximation(
-        "exp", "(exp(r) - 1 - r - r**2/2) / r**3 for |r| <= ln(2)/2",
-        lambda r: (mp.expm1(away(r)) - away(r) - away(r) ** 2 / 2) / away(r) ** 3,
-        lambda r: HALF_LN2**2 * away(r) / mp.expm1(away(r)),  # an upper bound: no weight may be 0 inside
-        -HALF_LN2, HALF_LN2, (9, 4),
-    ),
-    Approximation(
-        "exp2", "(2**r - 1) / r for |r| <= 1/2",
-        lambda r: mp.expm1(away(r) * mp.log(2)) / away(r),
-        lambda r: away(r) / mp.power(2, r),
-        mpf("-0.5001"), mpf("0.5001"), (11, 6),
-    ),
-    on_squares(
-        "sinh", "(sinh(r) - r) / r**3 for |r| <= ln(2)/2, in r**2",
-        lambda r: (mp.sinh(r) - r) / r**3, lambda r: r**3 / mp.sinh(r), HALF_LN2, (4, 2),
-    ),
-    on_squares(
-        "cosh", "(cosh(r) - 1) / r**2 for |r| <= ln(2)/2, in r**2",
-        lambda r: (mp.cosh(r) - 1) / r**2, lambda r: r**2 / mp.cosh(r), HALF_LN2, (5, 2),
-    ),
-    on_squares(
-        "log", "(log((1 + s)/(1 - s))/s - 2) / s**2 for |s| <= 0.1716, in s**2",
-        lambda s: (2 * mp.atanh(s) / s - 2) / s**2, lambda s: s**3 / (2 * mp.atanh(s)), S_MAX, (6, 2),
-    ),
-    on_squares(
-        "log_tail", "(log((1 + s)/(1 - s))/s - 2 - 2*s**2/3) / s**4, in s**2, to more digits",
-        lambda s: (2 * mp.atanh(s) / s - 2 - 2 * s**2 / 3) / s**4, lambda s: s**5 / (2 * mp.atanh(s)),
-        S_MAX, (8, 4),
-    ),
-    on_squares(
-        "sin", "(sin(r) - r) / r**3 for |r| <= pi/4, in r**2",
-        lambda r: (mp.sin(r) - r) / r**3, lambda r: r**3 / mp.sin(r), QUARTER_PI, (5, 2),
-    ),
-    on_squares(
-        "cos", "(cos(r) - 1 + r**2/2) / r**4 for |r| <= pi/4, in r**2",
-        lambda r: (mp.cos(r) - 1 + r**2 / 2) / r**4, lambda r: r**4 / mp.cos(r), QUARTER_PI, (5, 2),
-    ),
-    on_squares(
-        "atan", "(atan(t) - t) / t**3 for |t| <= tan(pi/8), in t**2",
-        lambda t: (mp.atan(t) - t) / t**3, lambda t: t**3 / mp.atan(t), TAN_PI_8, (10, 4),
-    ),
-    on_squares(
-        "asin", "(asin(t) - t) / t**3 for |t| <= 1/2, in t**2",
-        lambda t: (mp.asin(t) - t) / t**3, lambda t: t**3 / mp.asin(t), mpf("0.5001"), (12, 5),
-    ),
-    on_squares(
-        "erf", "erf(x) / x - 1 for |x| <= 1, in x**2",
-        lambda x: mp.erf(x) / x - 1, lambda x: x / mp.erf(x), mpf("1.0001"), (11, 6),
-    ),
-    Approximation(
-        "erfcx", "exp(x**2) erfc(x) (1 + 2 x) - 1.25 for 1/2 <= x <= 28, in (x - 3) / (x + 3)",
-        lambda t: scaled_erfc(3 * (1 + t) / (1 - t)) - mpf("1.25"),
-        lambda t: 1 / scaled_erfc(3 * (1 + t) / (1 - t)),
-        mpf("-2.501") / mpf("3.499"), mpf("25.01") / mpf("31.01"), (22, 11),
-    ),
-    Approximation(
-        "cbrt", "the cube root on [0.35, 2.83]",
-        mp.cbrt, lambda w: 1 / mp.cbrt(w), mpf("0.35"), mpf("2.83"), (4, 4),
-    ),
-)  # fmt: skip
 
 
 def chebyshev_points(low: mpf, high: mpf, count: int) -> list[mpf]:
@@ -222,7 +124,7 @@ def short(value: mpf, dtype: type[np.floating], spare: int) -> list[float]:
 
 
 def constants(dtype: type[np.floating]) -> dict[str, list[float]]:
-    """The constants that need more than one number."""
+    """The constants of the elementary functions that need more than one number."""
     spare = 12 if dtype is np.float64 else 9
     return {
         "ln2": short(mp.log(2), dtype, spare),
@@ -232,6 +134,18 @@ def constants(dtype: type[np.floating]) -> dict[str, list[float]]:
         "half_pi": parts(mp.pi / 2, dtype, 3),
         "ln2_full": parts(mp.log(2), dtype, 2),
         "third": parts(mpf(2) / 3, dtype, 2),
+    }
+
+
+def gamma_constants(dtype: type[np.floating]) -> dict[str, list[float]]:
+    """The constants of the gamma functions."""
+    factorials = [parts(mp.log(mp.factorial(n), 2), dtype, 2) for n in range(171)]
+    return {
+        "psi_root": parts(PSI_ROOT, dtype, 2),
+        "half_log_2pi_e": parts((mp.log(2 * mp.pi) - 1) / 2, dtype, 2),
+        "euler_maclaurin": [rounded(mp.bernoulli(2 * j) / mp.factorial(2 * j), dtype) for j in range(1, 11)],
+        "log2_factorial": [high for high, _ in factorials],
+        "log2_factorial_low": [low for _, low in factorials],
     }
 
 
@@ -247,7 +161,7 @@ def two_over_pi(dtype: type[np.floating]) -> list[tuple[float, ...]]:
     return list(zip(*rows, strict=True))
 
 
-MEANINGS = {
+ELEMENTARY = {
     "ln2": "ln(2), the first part short",
     "log10_2": "log10(2), the first part short",
     "log2_e": "1/ln(2)",
@@ -256,8 +170,40 @@ MEANINGS = {
     "ln2_full": "ln(2)",
     "third": "2/3",
 }
+GAMMA = {
+    "psi_root": "the positive root of digamma",
+    "half_log_2pi_e": "(log(2 pi) - 1)/2",
+    "euler_maclaurin": "B_2/2!, B_4/4!, ... with Bernoulli's numbers",
+    "log2_factorial": "log2(0!), log2(1!), ...",
+    "log2_factorial_low": "the second parts of those",
+}
+TWO_OVER_PI = "2**n 2/pi modulo 4 in four parts, for n in steps of 32 (float64) or 8 (float32)"
 
-HEADER = '''"""The numbers of vector mathematics, written by `tools/minimax.py`: edit that.
+
+@dataclass(frozen=True)
+class Tables:
+    """What one module of tables holds."""
+
+    subject: str  # of its docstring
+    record: str  # the name of the record of one format's numbers
+    names: str  # the name of the tables
+    approximations: tuple[Approximation, ...]
+    constants: Callable[[type[np.floating]], dict[str, list[float]]]
+    meanings: Mapping[str, str]  # of the constants
+    rows: Mapping[str, str]  # the constants that are several tuples, and what they mean
+
+
+MODULES = {
+    "elementary": Tables(
+        "vector mathematics", "Table", "TABLES", APPROXIMATIONS, constants, ELEMENTARY,
+        {"two_over_pi": TWO_OVER_PI},
+    ),
+    "gamma": Tables(
+        "the gamma functions", "GammaTable", "GAMMA_TABLES", GAMMA_APPROXIMATIONS, gamma_constants, GAMMA, {},
+    ),
+}  # fmt: skip
+
+HEADER = '''"""The numbers of {subject}, written by `tools/minimax.py`: edit that.
 
 A polynomial is listed lowest power first. A constant in parts is their sum, the largest first. Over each
 polynomial stands the relative error that it leaves in the result, as a power of 2.
@@ -267,11 +213,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["TABLES", "Table"]
+__all__ = ["{first}", "{second}"]
 
 
 @dataclass(frozen=True)
-class Table:
+class {record}:
     """Coefficients and constants for one format."""
 '''
 
@@ -289,32 +235,35 @@ def print_field(name: str, values: Sequence[float]) -> None:
     print("        ),")
 
 
-def main() -> None:
-    """Print the module."""
-    print(HEADER)
-    for a in APPROXIMATIONS:
+def print_module(tables: Tables) -> None:
+    """Print a module of tables."""
+    first, second = sorted([tables.record, tables.names], key=lambda name: (not name.isupper(), name))
+    print(HEADER.format(subject=tables.subject, record=tables.record, first=first, second=second))
+    for a in tables.approximations:
         print(f"    {a.name}: tuple[float, ...]  # {a.meaning}")
-    for name, meaning in MEANINGS.items():
+    for name, meaning in tables.meanings.items():
         print(f"    {name}: tuple[float, ...]  # {meaning}")
-    print("    # 2**n 2/pi modulo 4 in four parts, for n in steps of 32 (float64) or 8 (float32)")
-    print("    two_over_pi: tuple[tuple[float, ...], ...]")
-    print("\n\n# fmt: off\nTABLES = {")
+    for name, meaning in tables.rows.items():
+        print(f"    # {meaning}")
+        print(f"    {name}: tuple[tuple[float, ...], ...]")
+    print(f"\n\n# fmt: off\n{tables.names} = {{")
     for dtype in DTYPES:
-        print(f'    "{np.dtype(dtype).name}": Table(')
-        for a in APPROXIMATIONS:
+        print(f'    "{np.dtype(dtype).name}": {tables.record}(')
+        for a in tables.approximations:
             values, error = fitted(a, dtype)
             print(f"        # 2**{np.log2(error):.1f}")
             print_field(a.name, values)
-        for name, values in constants(dtype).items():
+        for name, values in tables.constants(dtype).items():
             print_field(name, values)
-        print("        two_over_pi=(")
-        for column in two_over_pi(dtype):
-            print(f"            ({rows(column, 12)}),")
-        print("        ),")
+        for name in tables.rows:
+            print(f"        {name}=(")
+            for column in two_over_pi(dtype):
+                print(f"            ({rows(column, 12)}),")
+            print("        ),")
         print("    ),")
     print("}")
     print("# fmt: on")
 
 
 if __name__ == "__main__":
-    main()
+    print_module(MODULES[sys.argv[1]])

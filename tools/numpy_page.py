@@ -26,9 +26,10 @@ from symgrad.trace import (
     numpy_api_writes,
 )
 from symgrad.trace.refusals import CURES
+from symgrad.trace.scipy_special import scipy_compositions, scipy_functions, scipy_ops
 from symgrad.trace.substitutes import SUBSTITUTES
 from symgrad.trace.tracer import Tracer
-from symgrad.trace.ufunc_compositions import COMPOSITIONS, scipy_compositions, scipy_ops
+from symgrad.trace.ufunc_compositions import COMPOSITIONS
 
 NUMPY_VERSION = ".".join(np.__version__.split(".")[:2])  # the one whose names the page has
 
@@ -114,8 +115,8 @@ def _elsewhere() -> Iterable[str]:
     yield "On traced numbers; the result is a traced Python number.\n"
     yield _listed(f"math.{f.__name__}" for f in SUBSTITUTES if f.__module__ == "math")
     yield "## scipy.special\n"
-    special = {**scipy_ops(), **scipy_compositions()}
-    yield _listed(f"scipy.special.{u.__name__}" for u in special)
+    special = [*scipy_ops(), *scipy_compositions(), *(function for function, _ in scipy_functions().values())]
+    yield _listed(f"scipy.special.{function.__name__}" for function in special)
 
 
 def _missing() -> Iterable[str]:

@@ -109,22 +109,11 @@ def check_both(function: Callable[..., Any], operands: list[np.ndarray], want: n
     same_bits(plain, want)
 
 
-@pytest.mark.parametrize("dtype", FLOATS + INTS)
+@pytest.mark.parametrize("dtype", INTS)
 @pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
-def test_division(name: str, dtype: str) -> None:
+def test_division_of_integers(name: str, dtype: str) -> None:
     operands = grid(special(dtype), special(dtype))
-    check_both(getattr(scalar, name), operands, getattr(np, name)(*operands))
-
-
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_division_of_random_numbers(dtype: str) -> None:
-    rng = np.random.default_rng(0)
-    x, y = (rng.normal(0, 10, 5000).astype(dtype) for _ in range(2))
-    for name in ("floor_divide", "remainder", "fmod"):
-        for step in (y, np.full_like(y, 0.1)):
-            got = np.zeros_like(x)
-            elementwise(getattr(scalar, name), 2)(x, step, got)
-            same_bits(got, getattr(np, name)(x, step))
+    check_both(getattr(scalar, f"int_{name}"), operands, getattr(np, name)(*operands))
 
 
 @pytest.mark.parametrize("dtype", FLOATS + INTS)

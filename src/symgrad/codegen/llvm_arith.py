@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from symgrad.codegen.llvm_values import BIT, declared
-from symgrad.codegen.vmath_arith import FLOAT32, FLOAT64, Format, Real, Unary
+from symgrad.codegen.vmath_arith import FLOAT32, FLOAT64, Format, Function, Real
 
 REAL_TYPES = {FLOAT64: ir.DoubleType(), FLOAT32: ir.FloatType()}
 
@@ -180,29 +180,44 @@ class LLVMArith:
             found = builder.insert_element(found, entry(builder.extract_element(index, place)), place)
         return found
 
-    def rarely(
-        self, condition: ir.Value, name: str, body: Unary[ir.Value], a: ir.Value, otherwise: ir.Value
-    ) -> ir.Value:
-        """The body, as a function of its own, in a branch that is marked as rarely taken."""
-        builder = self.builder
-        callee = ir.Function(
-            builder.module,
-            ir.FunctionType(self.real_type, [self.real_type]),
-            f"symgrad.{name}.{self.format.name}" + (f".x{self.lanes}" if self.lanes > 1 else ""),
-        )
-        callee.linkage = "internal"
+    def fmod(self, a: ir.Value, b: ir.Value) -> ir.Value:
+        """The remainder of `a / b` with the sign of `a`, by the C library."""
+        return self.builder.frem(a, b)
+
+    def _out_of_line(self, name: str, body: Function[ir.Value], arity: int) -> ir.Function:
+        """The body as a function of the module, which several functions of `vmath` may call."""
+        lanes = f".x{self.lanes}" if self.lanes > 1 else ""
+        kind = ir.FunctionType(self.real_type, [self.real_type] * arity)
+        callee = declared(self.builder.module, f"symgrad.{name}.{self.format.name}{lanes}", kind)
+        if not callee.is_declaration:
+            return callee
+        # Modules that are linked into one may each have it.
+        callee.linkage = "linkonce_odr"
         for attribute in ("noinline", "nounwind", "readnone"):
             callee.attributes.add(attribute)
         inside = ir.IRBuilder(callee.append_basic_block())
-        inside.ret(body(Real(LLVMArith(self.format, inside, self.lanes), callee.args[0])).value)
+        arith = LLVMArith(self.format, inside, self.lanes)
+        inside.ret(body(*(Real(arith, argument) for argument in callee.args)).value)
+        return callee
 
+    def rarely(
+        self,
+        condition: ir.Value,
+        name: str,
+        body: Function[ir.Value],
+        operands: tuple[ir.Value, ...],
+        otherwise: ir.Value,
+    ) -> ir.Value:
+        """The body, as a function of its own, in a branch that is marked as rarely taken."""
+        builder = self.builder
+        callee = self._out_of_line(name, body, len(operands))
         any_lane = condition
         if self.lanes > 1:
             bits = builder.bitcast(condition, ir.IntType(self.lanes))
             any_lane = builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
         before = builder.block
         with builder.if_then(any_lane, likely=False):
-            called = builder.call(callee, [a])
+            called = builder.call(callee, operands)
             if self.lanes == 1:
                 called.attributes = LaneByLane(builder.module, callee)
             else:
@@ -223,18 +238,14 @@ class LaneByLane(ir.instructions.CallInstrAttributes):
     """
 
     def __init__(self, module: ir.Module, callee: ir.Function) -> None:
-        width = 1024
+        width, arity = 1024, len(callee.args)
         real_type: ir.Type = callee.function_type.return_type
         lanes, mask = ir.VectorType(real_type, width), ir.VectorType(BIT, width)
-        variant = declared(module, f"{callee.name}.x{width}", ir.FunctionType(lanes, [lanes, mask]))
+        kind = ir.FunctionType(lanes, [lanes] * arity + [mask])
+        variant = declared(module, f"{callee.name}.x{width}", kind)
         keep(module, variant)
-        self._known = frozenset(
-            [
-                "nounwind",
-                "readnone",
-                f'"vector-function-abi-variant"="_ZGV_LLVM_M{width}v_{callee.name}({variant.name})"',
-            ]
-        )
+        name = f"_ZGV_LLVM_M{width}{'v' * arity}_{callee.name}({variant.name})"
+        self._known = frozenset(["nounwind", "readnone", f'"vector-function-abi-variant"="{name}"'])
         super().__init__(self._known)
 
 

@@ -14,9 +14,7 @@ from llvmlite import ir
 from symgrad.codegen.llvm_values import (
     BIT,
     constant,
-    external,
     intrinsic,
-    value_type,
 )
 from symgrad.ir.types import DType
 
@@ -209,11 +207,6 @@ def sqrt(builder: Any, dtype: DType, x: Any) -> Any:
     return intrinsic(builder, "llvm.sqrt", x)
 
 
-def hypot(builder: Any, dtype: DType, x: Any, y: Any) -> Any:
-    """The root of x² + y², by the C library."""
-    return external(builder, "hypot" if dtype.itemsize == 8 else "hypotf", value_type(dtype), [x, y])
-
-
 # ---- division ---------------------------------------------------------------------------------------------
 def int_divide(builder: Any, dtype: DType, x: Any, y: Any) -> tuple[Any, Any]:
     """Quotient and remainder towards zero: both 0 where y is 0, and where y is -1 the quotient wraps."""
@@ -238,54 +231,25 @@ def _needs_step(builder: Any, rest: Any, y: Any) -> Any:
     return builder.and_(some, builder.icmp_signed("<", builder.xor(rest, y), zero))
 
 
-def _float_remainder(builder: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """Python's remainder for y other than 0, and whether it took a step of y to reach it."""
-    zero = ir.Constant(x.type, 0.0)
-    rest = builder.frem(x, y)
-    some = builder.fcmp_unordered("!=", rest, zero)
-    apart = builder.xor(builder.fcmp_ordered("<", y, zero), builder.fcmp_ordered("<", rest, zero))
-    step = builder.and_(some, apart)
-    stepped = builder.select(step, builder.fadd(rest, y), rest)
-    return builder.select(some, stepped, intrinsic(builder, "llvm.copysign", zero, y)), step
+def int_floor_divide(builder: Any, dtype: DType, x: Any, y: Any) -> Any:
+    """`x // y` of integers as NumPy has it: 0 where y is zero."""
+    quotient, rest = int_divide(builder, dtype, x, y)
+    if dtype.kind != "i":
+        return quotient
+    return builder.sub(quotient, builder.zext(_needs_step(builder, rest, y), x.type))
 
 
-def floor_divide(builder: Any, dtype: DType, x: Any, y: Any) -> Any:
-    """`x // y` as NumPy has it: 0 for an integer divided by zero."""
-    if dtype.kind != "f":
-        quotient, rest = int_divide(builder, dtype, x, y)
-        if dtype.kind != "i":
-            return quotient
-        return builder.sub(quotient, builder.zext(_needs_step(builder, rest, y), x.type))
-    zero, one = constant(0.0, dtype), constant(1.0, dtype)
-    plain = builder.fdiv(x, y)
-    _, step = _float_remainder(builder, x, y)
-    exact = builder.fdiv(builder.fsub(x, builder.frem(x, y)), y)
-    exact = builder.select(step, builder.fsub(exact, one), exact)
-    whole = floor(builder, dtype, exact)
-    short = builder.fcmp_ordered(">", builder.fsub(exact, whole), constant(0.5, dtype))
-    whole = builder.select(short, builder.fadd(whole, one), whole)
-    some = builder.fcmp_unordered("!=", exact, zero)
-    whole = builder.select(some, whole, intrinsic(builder, "llvm.copysign", zero, plain))
-    return builder.select(builder.fcmp_ordered("==", y, zero), plain, whole)
+def int_remainder(builder: Any, dtype: DType, x: Any, y: Any) -> Any:
+    """`x % y` of integers, with the sign of y: 0 where y is zero."""
+    _, rest = int_divide(builder, dtype, x, y)
+    if dtype.kind != "i":
+        return rest
+    return builder.select(_needs_step(builder, rest, y), builder.add(rest, y), rest)
 
 
-def remainder(builder: Any, dtype: DType, x: Any, y: Any) -> Any:
-    """`x % y` with the sign of y: NaN, or 0 for integers, where y is zero."""
-    if dtype.kind != "f":
-        _, rest = int_divide(builder, dtype, x, y)
-        if dtype.kind != "i":
-            return rest
-        return builder.select(_needs_step(builder, rest, y), builder.add(rest, y), rest)
-    rest, _ = _float_remainder(builder, x, y)
-    by_zero = builder.fcmp_ordered("==", y, constant(0.0, dtype))
-    return builder.select(by_zero, builder.frem(x, y), rest)
-
-
-def fmod(builder: Any, dtype: DType, x: Any, y: Any) -> Any:
-    """The remainder with the sign of x: NaN, or 0 for integers, where y is zero."""
-    if dtype.kind != "f":
-        return int_divide(builder, dtype, x, y)[1]
-    return builder.frem(x, y)
+def int_fmod(builder: Any, dtype: DType, x: Any, y: Any) -> Any:
+    """The remainder of integers with the sign of x: 0 where y is zero."""
+    return int_divide(builder, dtype, x, y)[1]
 
 
 # ---- bits -------------------------------------------------------------------------------------------------

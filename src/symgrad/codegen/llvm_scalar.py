@@ -8,7 +8,6 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from math import log
 from typing import Any, TypeAlias
 
 from symgrad.codegen import llvm_arithmetic as arithmetic
@@ -26,9 +25,9 @@ Emit: TypeAlias = Callable[..., Any]
 FUNCTIONS: dict[str, Emit] = {
     name: getattr(arithmetic, name)
     for name in (
-        "maximum", "minimum", "select", "floor_divide", "remainder", "fmod", "sign", "int_power",
-        "left_shift", "right_shift", "absolute", "copysign", "hypot", "floor", "ceil", "trunc", "rint",
-        "sqrt", "isnan", "isinf", "isfinite", "signbit", "invert",
+        "maximum", "minimum", "select", "int_floor_divide", "int_remainder", "int_fmod", "sign", "int_power",
+        "left_shift", "right_shift", "absolute", "copysign", "floor", "ceil", "trunc", "rint", "sqrt",
+        "isnan", "isinf", "isfinite", "signbit", "invert",
     )
 }  # fmt: skip
 OPERATORS: dict[type[ast.AST], Emit] = {
@@ -40,20 +39,6 @@ OPERATORS: dict[type[ast.AST], Emit] = {
     ast.Eq: partial(arithmetic.compare, "=="), ast.NotEq: partial(arithmetic.compare, "!="),
 }  # fmt: skip
 
-
-def logaddexp(calls: Calls, builder: Any, dtype: DType, x: Any, y: Any) -> Any:
-    """log(exp x + exp y): the larger, and log1p of the exponential of minus the distance."""
-    distance = arithmetic.absolute(builder, dtype, builder.fsub(x, y))
-    smaller = calls.call(builder, "exp", dtype, builder.fneg(distance))
-    rest = calls.call(builder, "log1p", dtype, smaller)
-    # Infinities of one sign have no distance.
-    same = builder.fcmp_ordered("==", x, y)
-    rest = builder.select(same, constant(log(2.0), dtype), rest)
-    return builder.fadd(arithmetic.maximum(builder, dtype, x, y), rest)
-
-
-# Functions that call vector math; before the rest comes what makes those calls.
-COMPOSED: dict[str, Emit] = {"logaddexp": logaddexp}
 _TRUTHS = frozenset({"isnan", "isinf", "isfinite", "signbit"})  # functions that say whether
 
 
@@ -115,8 +100,6 @@ class Scalars:
         name = called_name(name, dtype)
         if name in VECTOR_FUNCTIONS:
             return Typed(self.calls.call(builder, name, dtype, *values), dtype)
-        if name in COMPOSED:
-            return Typed(COMPOSED[name](self.calls, builder, dtype, *values), dtype)
         return Typed(FUNCTIONS[name](builder, dtype, *values), BOOL if name in _TRUTHS else dtype)
 
     def combined(self, builder: Any, kind: Reduction, x: Any, y: Any, dtype: DType) -> Any:

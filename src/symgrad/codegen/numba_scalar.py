@@ -4,7 +4,7 @@ Operands have one type, as the IR's operands have.  What is not here is right in
 `np.add`, `np.subtract`, `np.multiply`, `np.negative`, `np.absolute` (they keep the integer type and wrap,
 where Python's operators widen), `np.left_shift`, `np.right_shift`, `np.bitwise_*`, `np.invert`,
 `np.logical_*`, comparisons, `np.rint`, `np.floor`, `np.ceil`, `np.trunc`, `np.copysign`, `np.nextafter`,
-`np.hypot`, `np.logaddexp`, `np.logaddexp2`, `np.arctan2`, `np.power`, `np.signbit`.
+`np.signbit`.
 """
 
 # numba and llvmlite have no types: what comes from them is unknown to the checker.
@@ -24,36 +24,36 @@ from symgrad.codegen.llvm_values import to_int as to_integer
 from symgrad.codegen.numba_support import emitted, lowers
 
 
-def _same_reals(x: Any, y: Any) -> Any:
-    return x if x == y and isinstance(x, types.Float | types.Integer) else None
+def _same_ints(x: Any, y: Any) -> Any:
+    return x if x == y and isinstance(x, types.Integer) else None
 
 
 def _real(x: Any) -> Any:
     return x if isinstance(x, types.Float | types.Integer) else None
 
 
-def floor_divide(x: Any, y: Any) -> Any:
-    """`x // y` as NumPy has it: 0 for an integer divided by zero."""
+def int_floor_divide(x: Any, y: Any) -> Any:
+    """`x // y` of integers as NumPy has it: 0 where y is zero."""
     return np.floor_divide(x, y)
 
 
-lowers(floor_divide, _same_reals)(emitted(arithmetic.floor_divide))
+lowers(int_floor_divide, _same_ints)(emitted(arithmetic.int_floor_divide))
 
 
-def remainder(x: Any, y: Any) -> Any:
-    """`x % y` with the sign of y: NaN, or 0 for integers, where y is zero."""
+def int_remainder(x: Any, y: Any) -> Any:
+    """`x % y` of integers, with the sign of y: 0 where y is zero."""
     return np.remainder(x, y)
 
 
-lowers(remainder, _same_reals)(emitted(arithmetic.remainder))
+lowers(int_remainder, _same_ints)(emitted(arithmetic.int_remainder))
 
 
-def fmod(x: Any, y: Any) -> Any:
-    """The remainder with the sign of x: NaN, or 0 for integers, where y is zero."""
+def int_fmod(x: Any, y: Any) -> Any:
+    """The remainder of integers with the sign of x: 0 where y is zero."""
     return np.fmod(x, y)
 
 
-lowers(fmod, _same_reals)(emitted(arithmetic.fmod))
+lowers(int_fmod, _same_ints)(emitted(arithmetic.int_fmod))
 
 
 def sign(x: Any) -> Any:

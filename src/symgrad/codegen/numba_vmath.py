@@ -9,7 +9,6 @@ kernel's fast-math never reach it. Under `NUMBA_DISABLE_JIT` the names are NumPy
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import cache
 
@@ -25,11 +24,13 @@ from symgrad.codegen.llvm_arith import REAL_TYPES
 from symgrad.codegen.llvm_vmath import define, symbol
 from symgrad.codegen.vmath import VMATH, VectorFunction
 from symgrad.codegen.vmath_arith import FLOAT32, FLOAT64, Format
+from symgrad.ir.ops import OPS
 
 __all__ = [
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf",
-    "erfc", "exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "pow", "sigmoid", "sin", "sinh",
-    "tan", "tanh",
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "digamma",
+    "erf", "erfc", "exp", "exp2", "expm1", "floor_divide", "fmod", "gamma", "gammaln", "hypot", "log",
+    "log1p", "log2", "log10", "logaddexp", "logaddexp2", "polygamma", "pow", "remainder", "sigmoid", "sin",
+    "sinh", "softplus", "tan", "tanh", "trigamma",
 ]  # fmt: skip
 
 FORMATS = {types.float64: FLOAT64, types.float32: FLOAT32}
@@ -105,7 +106,8 @@ def compiled(function: VectorFunction) -> Callable[..., float]:
 
 def interpreted(function: VectorFunction) -> Callable[..., float]:
     """The plain Python function."""
-    evaluate = UNCOMPILED.get(function.name) or getattr(np, function.name)
+    op = OPS.get(function.name)
+    evaluate = getattr(np, function.name) if op is None else op.evaluate
 
     def plain(*operands: np.floating) -> np.floating:
         with np.errstate(all="ignore"):
@@ -120,12 +122,6 @@ def exposed(name: str) -> Callable[..., float]:
     function = VMATH[name]
     return interpreted(function) if config.DISABLE_JIT else compiled(function)
 
-
-UNCOMPILED: dict[str, Callable[..., float]] = {
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)) if x >= 0 else np.exp(x) / (1 + np.exp(x)),
-    "erf": math.erf,
-    "erfc": math.erfc,
-}
 
 exp = exposed("exp")
 exp2 = exposed("exp2")
@@ -152,3 +148,15 @@ atan2 = exposed("atan2")
 asinh = exposed("asinh")
 acosh = exposed("acosh")
 atanh = exposed("atanh")
+softplus = exposed("softplus")
+logaddexp = exposed("logaddexp")
+logaddexp2 = exposed("logaddexp2")
+hypot = exposed("hypot")
+fmod = exposed("fmod")
+remainder = exposed("remainder")
+floor_divide = exposed("floor_divide")
+gamma = exposed("gamma")
+gammaln = exposed("gammaln")
+digamma = exposed("digamma")
+trigamma = exposed("trigamma")
+polygamma = exposed("polygamma")

@@ -33,17 +33,19 @@ ENTRY = "symgrad.codegen.numba_entry"
 
 VECTOR_FUNCTIONS = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
-    "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid", "erf", "erfc", "cbrt", "pow",
+    "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid", "softplus", "logaddexp",
+    "logaddexp2", "erf", "erfc", "cbrt", "hypot", "pow", "floor_divide", "remainder", "fmod", "gammaln",
+    "gamma", "digamma", "trigamma", "polygamma",
 )  # fmt: skip
 NUMPY_FUNCTIONS = (
-    "absolute", "copysign", "hypot", "logaddexp", "floor", "ceil", "trunc", "rint", "sqrt", "isnan", "isinf",
-    "isfinite", "signbit", "invert",
+    "absolute", "copysign", "floor", "ceil", "trunc", "rint", "sqrt", "isnan", "isinf", "isfinite", "signbit",
+    "invert",
 )  # fmt: skip
 
 # The scalar library: where each name that the source of an op may use comes from; None is NumPy itself.
 LIBRARY: dict[str, str | None] = {
     **dict.fromkeys(("maximum", "minimum", "select"), SUPPORT),
-    **dict.fromkeys(("floor_divide", "remainder", "fmod", "sign"), SCALAR),
+    **dict.fromkeys(("int_floor_divide", "int_remainder", "int_fmod", "sign"), SCALAR),
     **dict.fromkeys(("int_power", "left_shift", "right_shift"), BITS),
     **dict.fromkeys(VECTOR_FUNCTIONS, VMATH),
     **dict.fromkeys(NUMPY_FUNCTIONS),
@@ -51,7 +53,13 @@ LIBRARY: dict[str, str | None] = {
 
 # Names that the sources of ops use for one of the above.
 _CALLED = {"abs": "absolute"}
-_POWER = {"f": "pow", "i": "int_power", "u": "int_power"}
+# The function of the library for reals, and that for integers.
+_BY_KIND = {
+    "power": ("pow", "int_power"),
+    "floor_divide": ("floor_divide", "int_floor_divide"),
+    "remainder": ("remainder", "int_remainder"),
+    "fmod": ("fmod", "int_fmod"),
+}
 
 _CALL = re.compile(r"([A-Za-z_]\w*)\(")
 
@@ -149,10 +157,12 @@ def plain_number(value: Number, dtype: DType) -> str:
 
 def called_name(name: str, dtype: DType) -> str:
     """The name in the library of a function in the source of an op, for results of a dtype."""
-    return _POWER[dtype.kind] if name == "power" else _CALLED.get(name, name)
+    if name in _BY_KIND:
+        return _BY_KIND[name][dtype.kind != "f"]
+    return _CALLED.get(name, name)
 
 
 def library_names(source: str) -> set[str]:
     """The names of the library that the source of an op uses."""
     found: list[str] = _CALL.findall(source)
-    return {"pow" if name == "power" else _CALLED.get(name, name) for name in found}
+    return {called for name in found for called in _BY_KIND.get(name, (_CALLED.get(name, name),))}

@@ -10,7 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from symgrad.codegen import vmath_erf, vmath_exp, vmath_inverse, vmath_log, vmath_pow, vmath_trig
+from symgrad.codegen import (
+    vmath_erf,
+    vmath_exp,
+    vmath_gamma,
+    vmath_inverse,
+    vmath_log,
+    vmath_polygamma,
+    vmath_pow,
+    vmath_remainder,
+    vmath_sums,
+    vmath_trig,
+)
 from symgrad.codegen.vmath_arith import Real, V
 
 __all__ = ["VMATH", "VectorFunction"]
@@ -37,16 +48,17 @@ class VectorFunction:
     ulp: float  # the largest error, in units in the last place of the exact result
     body: UnaryBody | BinaryBody  # the function itself
     method: str  # how it is computed
+    floor: float = 0.0  # where an operand is negative, the error near zeros is that of a result of this size
 
 
-def unary(name: str, ulp: float, body: UnaryBody, method: str) -> VectorFunction:
+def unary(name: str, ulp: float, body: UnaryBody, method: str, floor: float = 0.0) -> VectorFunction:
     """The record of a function of one operand."""
-    return VectorFunction(name, 1, ulp, body, method)
+    return VectorFunction(name, 1, ulp, body, method, floor)
 
 
-def binary(name: str, ulp: float, body: BinaryBody, method: str) -> VectorFunction:
+def binary(name: str, ulp: float, body: BinaryBody, method: str, floor: float = 0.0) -> VectorFunction:
     """The record of a function of two operands."""
-    return VectorFunction(name, 2, ulp, body, method)
+    return VectorFunction(name, 2, ulp, body, method, floor)
 
 
 FUNCTIONS = (
@@ -75,6 +87,18 @@ FUNCTIONS = (
     unary("asinh", 1.0, vmath_inverse.asinh, "log1p of a number in two parts"),
     unary("acosh", 1.0, vmath_inverse.acosh, "log1p of a number in two parts"),
     unary("atanh", 1.0, vmath_inverse.atanh, "log1p of a quotient in two parts"),
+    unary("softplus", 1.25, vmath_sums.softplus, "log(1 + exp(-|x|)) in two parts"),
+    binary("logaddexp", 1.0, vmath_sums.logaddexp, "the larger, and log(1 + exp(-distance))", 0.5),
+    binary("logaddexp2", 1.0, vmath_sums.logaddexp2, "the larger, and log2(1 + 2**-distance)", 0.5),
+    binary("hypot", 1.25, vmath_pow.hypot, "the root of a sum of squares, scaled"),
+    binary("fmod", 0.0, vmath_remainder.fmod, "x - n y in one fused multiply-add"),
+    binary("remainder", 0.5, vmath_remainder.remainder, "fmod, and y where the signs differ"),
+    binary("floor_divide", 1.0, vmath_remainder.floor_divide, "(x - fmod)/y, rounded"),
+    unary("gamma", 4.0, vmath_gamma.gamma, "1/gamma by a polynomial; 2**log2(gamma) in two parts beyond 3"),
+    unary("gammaln", 3.0, vmath_gamma.gammaln, "zeros times a polynomial; Stirling's series beyond 3", 1.0),
+    unary("digamma", 4.0, vmath_gamma.digamma, "its zero times a polynomial; a series beyond 3", 16.0),
+    unary("trigamma", 4.0, vmath_gamma.trigamma, "polynomial; a series beyond 3"),
+    binary("polygamma", 4.0, vmath_polygamma.polygamma, "a sum of powers, and Euler-Maclaurin's rest"),
 )
 
 VMATH: dict[str, VectorFunction] = {function.name: function for function in FUNCTIONS}

@@ -17,10 +17,10 @@ __all__ = [
     "FLOAT64",
     "Arith",
     "Format",
+    "Function",
     "Real",
     "RealLike",
     "Truth",
-    "Unary",
     "V",
     "Word",
     "fast_two_sum",
@@ -78,7 +78,7 @@ FLOAT64 = Format("float64", 64, 52)
 FLOAT32 = Format("float32", 32, 23)
 
 
-Unary: TypeAlias = "Callable[[Real[V]], Real[V]]"
+Function: TypeAlias = "Callable[..., Real[V]]"  # of reals
 
 
 class Arith(Protocol[V]):
@@ -114,7 +114,10 @@ class Arith(Protocol[V]):
     def shift_left(self, a: V, count: int) -> V: ...
     def shift_right(self, a: V, count: int) -> V: ...
     def lookup(self, entries: tuple[float, ...], index: V) -> V: ...
-    def rarely(self, condition: V, name: str, body: Unary[V], a: V, otherwise: V) -> V: ...
+    def fmod(self, a: V, b: V) -> V: ...
+    def rarely(
+        self, condition: V, name: str, body: Function[V], operands: tuple[V, ...], otherwise: V
+    ) -> V: ...
 
 
 RealLike: TypeAlias = "Real[V] | float"
@@ -140,6 +143,11 @@ class Truth(Generic[V]):
     def pick_const(self, yes: float, no: RealLike[V]) -> Real[V]:
         """The constant `yes` where true, else `no`."""
         return self.pick(Real(self.arith, self.arith.real(yes)), no)
+
+    def rarely(self, name: str, body: Function[V], *operands: Real[V], otherwise: Real[V]) -> Real[V]:
+        """`body` of the operands where true, which is rare; else `otherwise`. `name` tells bodies apart."""
+        values = tuple(operand.value for operand in operands)
+        return Real(self.arith, self.arith.rarely(self.value, name, body, values, otherwise.value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,14 +282,13 @@ class Real(Generic[V]):
         above = (self < low).pick_const(low, self)
         return (above > high).pick_const(high, above)
 
+    def fmod(self, divisor: Real[V]) -> Real[V]:
+        """The remainder with the sign of `self`, exactly; slow, and never in vector code."""
+        return Real(self.arith, self.arith.fmod(self.value, divisor.value))
+
     def bits(self) -> Word[V]:
         """The word with the same bits."""
         return Word(self.arith, self.arith.to_word(self.value))
-
-    def rarely(self, condition: Truth[V], name: str, body: Unary[V], otherwise: Real[V]) -> Real[V]:
-        """`body` of `self` where `condition`, which is rare; else `otherwise`. `name` tells bodies apart."""
-        value = self.arith.rarely(condition.value, name, body, self.value, otherwise.value)
-        return Real(self.arith, value)
 
 
 def polynomial(x: Real[V], coefficients: tuple[float, ...]) -> Real[V]:

@@ -10,7 +10,17 @@ from __future__ import annotations
 import math
 from typing import TypeAlias
 
-from symgrad.codegen.vmath_arith import Format, Real, V, Word, fast_two_sum, polynomial, two_product, two_sum
+from symgrad.codegen.vmath_arith import (
+    Format,
+    Real,
+    RealLike,
+    V,
+    Word,
+    fast_two_sum,
+    polynomial,
+    two_product,
+    two_sum,
+)
 from symgrad.codegen.vmath_tables import TABLES, Table
 
 __all__ = [
@@ -19,6 +29,7 @@ __all__ = [
     "exp",
     "exp2",
     "exp2_of_sum",
+    "exp_pair",
     "expm1",
     "power_of_two",
     "quotient",
@@ -30,6 +41,7 @@ __all__ = [
     "tail",
     "tanh",
     "to_integer",
+    "vanishing",
 ]
 
 Pair: TypeAlias = tuple[Real[V], Real[V]]
@@ -107,6 +119,14 @@ def exp(x: Real[V]) -> Real[V]:
     return (1.0 + (r[0] + tail(r))) * first * second
 
 
+def exp_pair(x: Real[V], low: RealLike[V]) -> Pair[V]:
+    """exp(x + low) in two parts, for a clamped `x` and a `low` of a few last places of it."""
+    k, _, (r, r_low) = reduced(x)
+    high, high_low = fast_two_sum(x.like(1.0), r + tail((r, r_low + low)))
+    first, second = scales(k, x.format)
+    return high * first * second, high_low * first * second
+
+
 def exp2_of_sum(high: Real[V], low: Real[V] | None) -> Real[V]:
     """2**(high + low) for a clamped `high`; no `low` is 0."""
     form, t = high.format, table(high)
@@ -131,8 +151,10 @@ def exp2(x: Real[V]) -> Real[V]:
 def expm1(x: Real[V]) -> Real[V]:
     """e**x - 1, to full precision near 0."""
     form = x.format
-    high, low = half_expm1(x.clamp(-(form.fraction_bits + 4) * math.log(2), overflow(form) + 0.25))
-    return (abs(x) < 4 * form.smallest_normal).pick(x, 2.0 * (high + low)).copysign(x)
+    # Clamped as in exp, so that both in one loop share what they do.
+    high, low = half_expm1(x.clamp(vanishing(form), overflow(form) + 0.25))
+    value = (x < -(form.fraction_bits + 4) * math.log(2)).pick_const(-1.0, 2.0 * (high + low))
+    return (abs(x) < 4 * form.smallest_normal).pick(x, value).copysign(x)
 
 
 def tanh(x: Real[V]) -> Real[V]:
@@ -147,10 +169,7 @@ def tanh(x: Real[V]) -> Real[V]:
 
 def sigmoid(x: Real[V]) -> Real[V]:
     """1 / (1 + e**-x), which is e**x / (1 + e**x), without overflow."""
-    k, _, r = reduced((-abs(x)).clamp(vanishing(x.format), 0.0))
-    high, low = fast_two_sum(x.like(1.0), r[0] + tail(r))
-    first, second = scales(k, x.format)
-    power, power_low = high * first * second, low * first * second
+    power, power_low = exp_pair((-abs(x)).clamp(vanishing(x.format), 0.0), 0.0)
     below, error = fast_two_sum(x.like(1.0), power)
     negative = x < 0.0
     numerator = negative.pick(power, 1.0), negative.pick(power_low, 0.0)

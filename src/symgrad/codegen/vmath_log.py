@@ -11,7 +11,17 @@ import math
 from symgrad.codegen.vmath_arith import Format, Real, V, fast_two_sum, polynomial, two_sum
 from symgrad.codegen.vmath_exp import Pair, table
 
-__all__ = ["decomposed", "log", "log1p", "log2", "log10", "log_of_fraction", "rescaled", "with_exponent"]
+__all__ = [
+    "decomposed",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "log_of_fraction",
+    "rescaled",
+    "with_exponent",
+    "with_exponent_in_parts",
+]
 
 
 def root_half_bits(form: Format) -> int:
@@ -43,10 +53,16 @@ def log_of_fraction(f: Real[V]) -> Pair[V]:
     return high, s.fma(half.fma(f, square * polynomial(square, table(f).log)), low)
 
 
-def with_exponent(k: Real[V], log_m: Pair[V], log_2: tuple[float, ...]) -> Real[V]:
+def with_exponent_in_parts(k: Real[V], log_m: Pair[V], log_2: tuple[float, ...]) -> Pair[V]:
     """k times the logarithm of 2, plus the logarithm of m; the first part of `log_2` times k is exact."""
     total, error = fast_two_sum(k * log_2[0], log_m[0])
-    return total + (error + k.fma(log_2[1], log_m[1]))
+    return total, error + k.fma(log_2[1], log_m[1])
+
+
+def with_exponent(k: Real[V], log_m: Pair[V], log_2: tuple[float, ...]) -> Real[V]:
+    """`with_exponent_in_parts`, rounded."""
+    high, low = with_exponent_in_parts(k, log_m, log_2)
+    return high + low
 
 
 def rescaled(log_m: Pair[V], factor: tuple[float, ...]) -> Pair[V]:

@@ -1,14 +1,23 @@
-"""Powers: x**y = 2**(y log2(x)), with the logarithm in two parts and IEEE 754's special cases; cube roots."""
+"""Powers: x**y = 2**(y log2(x)), with the logarithm in two parts and IEEE 754's special cases; roots."""
 
 from __future__ import annotations
 
 import math
 
-from symgrad.codegen.vmath_arith import FLOAT64, Real, Truth, V, fast_two_sum, polynomial, two_product
+from symgrad.codegen.vmath_arith import (
+    FLOAT64,
+    Real,
+    Truth,
+    V,
+    fast_two_sum,
+    polynomial,
+    two_product,
+    two_sum,
+)
 from symgrad.codegen.vmath_exp import Pair, exp2_of_sum, power_of_two, table, to_integer
 from symgrad.codegen.vmath_log import decomposed, rescaled
 
-__all__ = ["cbrt", "pow"]
+__all__ = ["cbrt", "hypot", "positive_power", "pow", "precise_log"]
 
 
 def precise_log(f: Real[V]) -> Pair[V]:
@@ -34,8 +43,8 @@ def precise_log(f: Real[V]) -> Pair[V]:
     return fast_two_sum(high, low + s_low.fma(2.0, product_low))
 
 
-def positive_power(x: Real[V], y: Real[V]) -> Real[V]:
-    """x**y for positive finite x."""
+def positive_power(x: Real[V], y: Real[V], offset: Pair[V] | None = None) -> Real[V]:
+    """x**y 2**offset for positive finite x; no `offset` is 0."""
     form = x.format
     bound = 2.0 ** (form.fraction_bits + 20)
     exponent = y.clamp(-bound, bound)
@@ -45,6 +54,9 @@ def positive_power(x: Real[V], y: Real[V]) -> Real[V]:
     low = low + part_low
     product, product_low = two_product(exponent, high)
     product_low = exponent.fma(low, product_low)
+    if offset is not None:
+        product, error = two_sum(product, offset[0])
+        product_low = product_low + (error + offset[1])
     limit = form.bias + form.fraction_bits + 3.0
     inside = abs(product) < limit
     return exp2_of_sum(product.clamp(-limit, limit), inside.pick(product_low, 0.0))
@@ -88,3 +100,18 @@ def cbrt(x: Real[V]) -> Real[V]:
     value = (root * power_of_two(third, x.format)).copysign(x)
     ordinary = (magnitude > 0.0) & (magnitude < math.inf)
     return ordinary.pick(value, x)
+
+
+def hypot(x: Real[V], y: Real[V]) -> Real[V]:
+    """The root of x**2 + y**2, the larger scaled so that its square neither overflows nor underflows."""
+    bias = x.format.bias
+    above, below = abs(x), abs(y)
+    swapped = above < below
+    larger, smaller = swapped.pick(below, above), swapped.pick(above, below)
+    big, small = larger > 2.0 ** (bias // 2 - 1), larger < 2.0 ** (-bias // 2 + x.format.fraction_bits)
+    down, up = 2.0 ** -(bias // 2 + 2), 2.0 ** (bias // 2 + x.format.fraction_bits + 8)
+    scale = big.pick_const(down, small.pick_const(up, 1.0))
+    back = big.pick_const(1 / down, small.pick_const(1 / up, 1.0))
+    larger, smaller = larger * scale, smaller * scale
+    root = larger.fma(larger, smaller * smaller).sqrt() * back
+    return (above.equals(math.inf) | below.equals(math.inf)).pick_const(math.inf, root)

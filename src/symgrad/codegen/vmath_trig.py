@@ -126,16 +126,18 @@ def sin(x: Real[V]) -> Real[V]:
     """The sine."""
     value = (abs(x) < small(x.format)).pick(x, circular(quadrant(x), 0))
     huge = abs(x) > reach(x.format)
-    return x.rarely(huge, "sin_of_huge", lambda y: circular(quadrant_of_huge(y), 0), value)
+    return huge.rarely("sin_of_huge", lambda y: circular(quadrant_of_huge(y), 0), x, otherwise=value)
 
 
 def cos(x: Real[V]) -> Real[V]:
     """The cosine."""
     huge = abs(x) > reach(x.format)
-    return x.rarely(huge, "cos_of_huge", lambda y: circular(quadrant_of_huge(y), 1), circular(quadrant(x), 1))
+    value = circular(quadrant(x), 1)
+    return huge.rarely("cos_of_huge", lambda y: circular(quadrant_of_huge(y), 1), x, otherwise=value)
 
 
 def tan(x: Real[V]) -> Real[V]:
     """The tangent."""
     value = (abs(x) < small(x.format)).pick(x, tangent(quadrant(x)))
-    return x.rarely(abs(x) > reach(x.format), "tan_of_huge", lambda y: tangent(quadrant_of_huge(y)), value)
+    huge = abs(x) > reach(x.format)
+    return huge.rarely("tan_of_huge", lambda y: tangent(quadrant_of_huge(y)), x, otherwise=value)

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from symgrad.errors import ShapeError, TracedValueError
+from symgrad.ir.ops.gamma import gamma, gammaln
 from symgrad.ir.ops.shapes import concat, reshape
 from symgrad.ir.ops.special import erf, erfc
 from symgrad.trace.known_arrays import known, plain
@@ -17,6 +18,7 @@ from symgrad.trace.layouts import layout_of, relate
 from symgrad.trace.lifting import as_dtype, dtype_of, find_tracer, fit, ints_of, strong
 from symgrad.trace.places import caller
 from symgrad.trace.running import running_recorder
+from symgrad.trace.scipy_special import scipy_functions
 from symgrad.trace.tracer import Tracer
 
 
@@ -85,6 +87,7 @@ _OTHER_NAME: dict[str, Callable[..., Any]] = {
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
     "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "pow": np.power,
     "log": _log, "hypot": _hypot, "erf": erf, "erfc": erfc,
+    "gamma": gamma, "lgamma": gammaln,
 }  # fmt: skip
 _MATH: dict[Callable[..., Any], Callable[..., Any]] = {
     **{getattr(math, name): _lifted(getattr(math, name), getattr(np, name)) for name in _SAME_NAMES.split()},
@@ -247,4 +250,8 @@ _BY_ID = {id(original): substitute for original, substitute in SUBSTITUTES.items
 
 def substitute_for(value: object) -> Callable[..., Any] | None:
     """What to call instead of a function; None for functions that see tracers by themselves."""
-    return _BY_ID.get(id(value))
+    found = _BY_ID.get(id(value))
+    if found is not None:
+        return found
+    _, found = scipy_functions().get(id(value), (None, None))
+    return found

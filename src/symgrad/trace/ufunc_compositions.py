@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy
 
 from symgrad.errors import DTypeError
-from symgrad.ir.opdef import OpDef
-from symgrad.ir.ops.elementwise import pow_, sigmoid
-from symgrad.ir.ops.special import erf, erfc, xlog1py, xlogy
+from symgrad.ir.ops.elementwise import pow_
 from symgrad.ir.types import BOOL, DType
 from symgrad.trace.contractions import matmul, matvec, vecdot, vecmat
 from symgrad.trace.lifting import align, as_dtype, kind_of, strong, the_tracer
@@ -27,7 +23,7 @@ np: Any = numpy
 Composition = Callable[..., Any]
 
 
-def _in(ufunc: numpy.ufunc, *xs: Any) -> list[Any]:
+def joined(ufunc: numpy.ufunc, *xs: Any) -> list[Any]:
     """The operands in the dtype in which NumPy computes the ufunc, broadcast together."""
     like = the_tracer(xs)
     return align(ufunc.__name__, loop_dtypes(ufunc, tuple(map(kind_of, xs)))[0], xs, like)
@@ -83,12 +79,12 @@ def _as_float(x: Any, dtype: DType) -> Any:
 
 
 def _square(x: Any) -> Any:
-    (x,) = _in(np.square, x)
+    (x,) = joined(np.square, x)
     return x * x
 
 
 def _reciprocal(x: Any) -> Any:
-    (x,) = _in(np.reciprocal, x)
+    (x,) = joined(np.reciprocal, x)
     if x.dtype.kind != "f":
         raise DTypeError(
             f"np.reciprocal of {x.type} is not supported", loc=caller(), cure="write 1 / x, which gives reals"
@@ -97,43 +93,37 @@ def _reciprocal(x: Any) -> Any:
 
 
 def _positive(x: Any) -> Any:
-    return _in(np.positive, x)[0]
+    return joined(np.positive, x)[0]
 
 
 def _identity(x: Any) -> Any:
-    return _in(np.conjugate, x)[0]
+    return joined(np.conjugate, x)[0]
 
 
 def _fabs(x: Any) -> Any:
-    return np.absolute(_in(np.fabs, x)[0])
+    return np.absolute(joined(np.fabs, x)[0])
 
 
 def _fmax(x: Any, y: Any) -> Any:
-    x, y = _in(np.fmax, x, y)
+    x, y = joined(np.fmax, x, y)
     if x.dtype.kind != "f":
         return np.maximum(x, y)
     return np.where(np.isnan(x), y, np.where(np.isnan(y), x, np.maximum(x, y)))
 
 
 def _fmin(x: Any, y: Any) -> Any:
-    x, y = _in(np.fmin, x, y)
+    x, y = joined(np.fmin, x, y)
     if x.dtype.kind != "f":
         return np.minimum(x, y)
     return np.where(np.isnan(x), y, np.where(np.isnan(y), x, np.minimum(x, y)))
 
 
-def _logaddexp2(x: Any, y: Any) -> Any:
-    x, y = _in(np.logaddexp2, x, y)
-    scale = math.log(2)
-    return np.logaddexp(x * scale, y * scale) / scale
-
-
 def _degrees(x: Any) -> Any:
-    return _in(np.degrees, x)[0] * (180 / math.pi)
+    return joined(np.degrees, x)[0] * (180 / math.pi)
 
 
 def _radians(x: Any) -> Any:
-    return _in(np.radians, x)[0] * (math.pi / 180)
+    return joined(np.radians, x)[0] * (math.pi / 180)
 
 
 def _truth(x: Any) -> Any:
@@ -144,13 +134,13 @@ def _truth(x: Any) -> Any:
 
 
 def _heaviside(x: Any, at_zero: Any) -> Any:
-    x, at_zero = _in(np.heaviside, x, at_zero)
+    x, at_zero = joined(np.heaviside, x, at_zero)
     step = np.where(x < 0, np.zeros_like(x), np.where(x > 0, np.ones_like(x), at_zero))
     return np.where(np.isnan(x), np.full_like(x, np.nan), step)
 
 
 def _modf(x: Any) -> Any:
-    (x,) = _in(np.modf, x)
+    (x,) = joined(np.modf, x)
     endless = np.isinf(x)
     fraction = np.fmod(np.where(endless, np.zeros_like(x), x), 1.0)
     return np.where(endless, np.copysign(np.zeros_like(x), x), fraction), np.trunc(x)
@@ -166,7 +156,6 @@ COMPOSITIONS: dict[numpy.ufunc, Composition] = {
     np.fabs: _fabs,
     np.fmax: _fmax,
     np.fmin: _fmin,
-    np.logaddexp2: _logaddexp2,
     np.degrees: _degrees,
     np.rad2deg: _degrees,
     np.radians: _radians,
@@ -183,67 +172,3 @@ COMPOSITIONS: dict[numpy.ufunc, Composition] = {
     np.matvec: matvec,
     np.vecmat: vecmat,
 }
-
-
-# ---- scipy.special ---------------------------------------------------------------------------------------
-def _entr(x: Any) -> Any:
-    return np.where(x < 0, np.full_like(x, -np.inf), -xlogy(x, np.where(x < 0, np.ones_like(x), x)))
-
-
-def _entropy(x: Any, y: Any, inside: Any, edge: Any) -> Any:
-    """`inside` where x is 0 or more and y positive, `edge` where both are 0, infinite elsewhere."""
-    outside = np.where((x == 0) & (y == 0), edge, np.full_like(x, np.inf))
-    found = np.where((x >= 0) & (y > 0), inside, outside)
-    return np.where(np.isnan(x) | np.isnan(y), np.full_like(x, np.nan), found)
-
-
-def _relative(x: Any, y: Any) -> Any:
-    """x · log(x / y) where x is 0 or more and y positive, and some number elsewhere."""
-    fits = (x >= 0) & (y > 0)
-    over, under = (np.where(fits, v, np.ones_like(v)) for v in (x, y))
-    return xlogy(over, over / under)
-
-
-def _rel_entr(x: Any, y: Any) -> Any:
-    return _entropy(x, y, _relative(x, y), np.zeros_like(x))
-
-
-def _kl_div(x: Any, y: Any) -> Any:
-    return _entropy(x, y, _relative(x, y) - x + y, y)
-
-
-_SCIPY_OPS: dict[str, OpDef] = {
-    "erf": erf, "erfc": erfc, "expit": sigmoid, "xlogy": xlogy, "xlog1py": xlog1py
-}  # fmt: skip
-_SCIPY_SAME: dict[str, numpy.ufunc] = {"log1p": np.log1p, "expm1": np.expm1, "exp2": np.exp2, "cbrt": np.cbrt}
-_SCIPY_COMPOSED: dict[str, Composition] = {
-    "entr": _entr,
-    "rel_entr": _rel_entr,
-    "kl_div": _kl_div,
-    "logit": lambda x: np.log(x / (1 - x)),
-    "log_expit": lambda x: -np.logaddexp(np.zeros_like(x), -x),
-    "ndtr": lambda x: 0.5 * erfc(x * -math.sqrt(0.5)),
-}
-
-
-@cache
-def _scipy_tables() -> tuple[dict[numpy.ufunc, OpDef], dict[numpy.ufunc, Composition]]:
-    """scipy.special's ufuncs, as it is loaded: ops, and compositions in the dtype of SciPy's own loop."""
-    special = sys.modules["scipy.special"]
-
-    def typed(ufunc: numpy.ufunc, composed: Composition) -> Composition:
-        return lambda *xs: composed(*_in(ufunc, *xs))
-
-    ops = {getattr(special, name): op for name, op in _SCIPY_OPS.items()}
-    composed = {getattr(special, name): fn for name, fn in (_SCIPY_COMPOSED | _SCIPY_SAME).items()}
-    return ops, {ufunc: typed(ufunc, fn) for ufunc, fn in composed.items()}
-
-
-def scipy_ops() -> dict[numpy.ufunc, OpDef]:
-    """The ufuncs of scipy.special that are ops; none while SciPy is not loaded."""
-    return _scipy_tables()[0] if "scipy.special" in sys.modules else {}
-
-
-def scipy_compositions() -> dict[numpy.ufunc, Composition]:
-    """The ufuncs of scipy.special that are compositions; none while SciPy is not loaded."""
-    return _scipy_tables()[1] if "scipy.special" in sys.modules else {}

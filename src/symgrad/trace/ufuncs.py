@@ -28,8 +28,9 @@ from symgrad.trace.lifting import (
 from symgrad.trace.places import caller
 from symgrad.trace.promotion import Weak, loop_dtypes, weak_kind
 from symgrad.trace.refusals import OTHERWISE
+from symgrad.trace.scipy_special import scipy_compositions, scipy_ops
 from symgrad.trace.tracer import Tracer
-from symgrad.trace.ufunc_compositions import COMPOSITIONS, scipy_compositions, scipy_ops
+from symgrad.trace.ufunc_compositions import COMPOSITIONS
 
 # What a comparison says of a left operand below everything, and above everything.
 _BELOW: dict[Any, bool] = {

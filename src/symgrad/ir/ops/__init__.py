@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from symgrad.ir.opdef import OpDef
-from symgrad.ir.ops import constants, contraction, control, elementwise, indexing, reductions, shapes, special
+from symgrad.ir.ops import (
+    constants,
+    contraction,
+    control,
+    elementwise,
+    gamma,
+    indexing,
+    reductions,
+    shapes,
+    special,
+)
 from symgrad.ir.ops.constants import DENSE_LIMIT, constant, dim, iota, measure
 from symgrad.ir.ops.contraction import accumulate, axis_sizes, einsum, factors, join_spec, split_spec
 from symgrad.ir.ops.control import cond, for_loop, kernel, while_loop
@@ -13,6 +23,7 @@ from symgrad.ir.ops.control import cond, for_loop, kernel, while_loop
 FAMILIES: dict[str, tuple[OpDef, ...]] = {
     "elementwise": elementwise.OPS,
     "special": special.OPS,
+    "gamma": gamma.OPS,
     "reductions": reductions.OPS,
     "shapes": shapes.OPS,
     "contraction": contraction.OPS,
@@ -27,6 +38,6 @@ BY_UFUNC: dict[np.ufunc, OpDef] = {op.ufunc: op for op in OPS.values() if op.ufu
 
 __all__ = [
     "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "cond", "constant", "constants",
-    "contraction", "control", "dim", "einsum", "elementwise", "factors", "for_loop", "indexing", "iota",
-    "join_spec", "kernel", "measure", "reductions", "shapes", "special", "split_spec", "while_loop",
+    "contraction", "control", "dim", "einsum", "elementwise", "factors", "for_loop", "gamma", "indexing",
+    "iota", "join_spec", "kernel", "measure", "reductions", "shapes", "special", "split_spec", "while_loop",
 ]  # fmt: skip

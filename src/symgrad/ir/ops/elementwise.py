@@ -20,7 +20,6 @@ from symgrad.ir.opdef import (
     Example,
     Exponential,
     Jvp,
-    Law,
     Linear,
     Logarithmic,
     Monomial,
@@ -31,73 +30,11 @@ from symgrad.ir.opdef import (
     Select,
     Zero,
 )
-from symgrad.ir.types import BOOL, F32, F64, I64, ArrayType, DType, array_type, type_of
+from symgrad.ir.ops.records import demand_same_types, elementwise
+from symgrad.ir.types import BOOL, F32, F64, I64, ArrayType, array_type, type_of
 
 # The stubs of NumPy do not know that its functions give tracers for tracers.
 np: Any = numpy
-
-
-def _operand_types_differ(name: str, types: tuple[ArrayType, ...]) -> None:
-    if any(t.dtype != types[0].dtype for t in types):
-        raise DTypeError(f"{name}: operand types differ: {', '.join(map(str, types))}")
-    if any(not dims.same(t.shape, types[0].shape) for t in types):
-        raise ShapeError(f"{name}: operand shapes differ: {', '.join(map(str, types))}")
-
-
-def _infer(name: str, kinds: str, arity: int, result: DType | None) -> Callable[..., ArrayType]:
-    def infer(*types: ArrayType) -> ArrayType:
-        if len(types) != arity:
-            raise ShapeError(f"{name} takes {arity} operands, got {len(types)}")
-        _operand_types_differ(name, types)
-        if types[0].dtype.kind not in kinds:
-            raise DTypeError(f"{name} does not take {types[0]}")
-        return types[0] if result is None else types[0].with_dtype(result)
-
-    return infer
-
-
-def _examples(kinds: str, arity: int, domain: tuple[float, float]) -> tuple[Example, ...]:
-    found: list[Example] = []
-    for dtype in (F64, F32, I64, BOOL):
-        if dtype.kind in kinds:
-            one = array_type(dtype, 2, 3)
-            found.append(Example((one,) * arity, domain=domain, bound=5 if dtype.kind == "i" else None))
-    return tuple(found)
-
-
-def elementwise(
-    name: str,
-    evaluate: Callable[..., Any],
-    source: str,
-    derivative: Partials | Jvp | Zero,
-    doc: str,
-    *,
-    domain: tuple[float, float] = (-2.0, 2.0),
-    kinds: str = "f",  # NumPy dtype kinds it takes
-    result: DType | None = None,  # the result's element type, if not the operands'
-    flops: int = 1,
-    arity: int | None = None,
-    convention: str = "",
-    commutative: bool = False,  # to the last bit, as maximum is not: maximum(0.0, -0.0)
-    demand: NotNegative | None = None,
-    law: Law | None = None,
-) -> OpDef:
-    """The record of an elementwise op."""
-    ufunc = evaluate if isinstance(evaluate, numpy.ufunc) else None
-    count = arity if arity is not None else (ufunc.nin if ufunc is not None else 1)
-    return OpDef(
-        name,
-        evaluate,
-        _infer(name, kinds, count, result),
-        derivative,
-        Scalar(source, flops, demand),
-        doc,
-        examples=_examples(kinds, count, domain),
-        ufunc=ufunc,
-        convention=convention,
-        commutative=commutative,
-        law=law,
-    )
 
 
 # ---- arithmetic ------------------------------------------------------------------------------------------
@@ -206,6 +143,9 @@ atan2 = elementwise(
 )  # fmt: skip
 
 
+_LN2 = math.log(2)
+
+
 def sigmoid_of(x: Any) -> Any:
     """1 / (1 + exp(-x)), without overflow."""
     e = np.exp(-np.abs(x))
@@ -216,6 +156,11 @@ logaddexp = elementwise(
     "logaddexp", np.logaddexp, "logaddexp({0}, {1})",
     Partials(lambda z, x, y: sigmoid(x - y), lambda z, x, y: sigmoid(y - x)),
     "log(exp x + exp y)", flops=30, law=Equivariant(),
+)  # fmt: skip
+logaddexp2 = elementwise(
+    "logaddexp2", np.logaddexp2, "logaddexp2({0}, {1})",
+    Partials(lambda z, x, y: sigmoid(_LN2 * (x - y)), lambda z, x, y: sigmoid(_LN2 * (y - x))),
+    "log2(2**x + 2**y)", flops=30,
 )  # fmt: skip
 
 # ---- rounding ---------------------------------------------------------------------------------------------
@@ -238,13 +183,7 @@ exp = elementwise(
     "exp", np.exp, "exp({0})", Partials(lambda y, x: y), "e**x", flops=10, law=Exponential(math.e)
 )
 exp2 = elementwise(
-    "exp2",
-    np.exp2,
-    "exp2({0})",
-    Partials(lambda y, x: math.log(2) * y),
-    "2**x",
-    flops=10,
-    law=Exponential(2.0),
+    "exp2", np.exp2, "exp2({0})", Partials(lambda y, x: _LN2 * y), "2**x", flops=10, law=Exponential(2.0)
 )
 expm1 = elementwise("expm1", np.expm1, "expm1({0})", Partials(lambda y, x: np.exp(x)), "e**x - 1", flops=12)
 log = elementwise(
@@ -340,7 +279,7 @@ shift_right = elementwise(
 # ---- selection and conversion ----------------------------------------------------------------------------
 def _infer_select(*types: ArrayType) -> ArrayType:
     condition, x, y = types
-    _operand_types_differ("select", (x, y))
+    demand_same_types("select", (x, y))
     if condition.dtype != BOOL:
         raise DTypeError(f"select: the condition is {condition}, not bool")
     if not dims.same(condition.shape, x.shape):
@@ -389,8 +328,8 @@ stop_gradient = elementwise(
 
 OPS: tuple[OpDef, ...] = (
     add, sub, mul, div, neg, abs_, sign, maximum, minimum, pow_, mod, fmod, floor_divide, copysign, hypot,
-    atan2, logaddexp, floor, ceil, trunc, rint, sqrt, cbrt, exp, exp2, expm1, log, log2, log10, log1p, sin,
-    cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, sigmoid, lt, le, gt, ge,
+    atan2, logaddexp, logaddexp2, floor, ceil, trunc, rint, sqrt, cbrt, exp, exp2, expm1, log, log2, log10,
+    log1p, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, sigmoid, lt, le, gt, ge,
     eq, ne, isnan, isinf, isfinite, signbit, and_, or_, xor, not_, shift_left, shift_right, select, convert,
     stop_gradient,
 )  # fmt: skip

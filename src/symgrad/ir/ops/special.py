@@ -1,4 +1,4 @@
-"""Elementwise ops of scipy.special: the error function, and products with a logarithm."""
+"""Elementwise ops of scipy.special: the error function, softplus, and products with a logarithm."""
 
 from __future__ import annotations
 
@@ -9,31 +9,26 @@ from typing import Any
 import numpy
 
 from symgrad.ir.opdef import OpDef, Partials
-from symgrad.ir.ops.elementwise import elementwise
+from symgrad.ir.ops.elementwise import sigmoid
+from symgrad.ir.ops.records import elementwise, typed
 
 # The stubs of NumPy do not know that its functions give tracers for tracers.
 np: Any = numpy
 
 
-def _typed(fn: Callable[[float], float]) -> Callable[[Any], Any]:
-    """A math-module function applied to each element, in the dtype of its operand."""
-    each = np.vectorize(fn, otypes=[np.float64])
-
-    def evaluate(x: Any) -> Any:
-        array = np.asarray(x)
-        return each(array).astype(array.dtype)
-
-    return evaluate
-
-
 _TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 erf = elementwise(
-    "erf", _typed(math.erf), "erf({0})", Partials(lambda y, x: _TWO_OVER_ROOT_PI * np.exp(-(x * x))),
+    "erf", typed(math.erf), "erf({0})", Partials(lambda y, x: _TWO_OVER_ROOT_PI * np.exp(-(x * x))),
     "the error function 2/√π ∫₀ˣ exp(-t²) dt", flops=20,
 )  # fmt: skip
 erfc = elementwise(
-    "erfc", _typed(math.erfc), "erfc({0})", Partials(lambda y, x: -_TWO_OVER_ROOT_PI * np.exp(-(x * x))),
+    "erfc", typed(math.erfc), "erfc({0})", Partials(lambda y, x: -_TWO_OVER_ROOT_PI * np.exp(-(x * x))),
     "1 - erf(x), without cancellation", flops=20,
+)  # fmt: skip
+
+softplus = elementwise(
+    "softplus", lambda x: np.logaddexp(np.zeros_like(x), x), "softplus({0})",
+    Partials(lambda y, x: sigmoid(x)), "log(1 + exp x), without overflow", flops=30,
 )  # fmt: skip
 
 
@@ -64,4 +59,4 @@ xlog1py = elementwise(
     convention="in y 0 where x = 0; in x -inf where y = -1",
 )  # fmt: skip
 
-OPS: tuple[OpDef, ...] = (erf, erfc, xlogy, xlog1py)
+OPS: tuple[OpDef, ...] = (erf, erfc, softplus, xlogy, xlog1py)
