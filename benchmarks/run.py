@@ -33,9 +33,9 @@ def run(options: Namespace) -> int:
     for name in options.only or WORKLOADS:
         rows.append(measure(WORKLOADS[name], options.peers))
         print("\n".join([name, *lines(rows[-1])]), flush=True)
+        if options.json is not None:
+            run_here(rows).save(options.json)  # at once, so that a run cut short is kept
     print("\n".join(_judged(verdict) for verdict in run_verdicts(rows)))
-    if options.json is not None:
-        run_here(rows).save(options.json)
     return int(any(row.disagreements for row in rows))
 
 

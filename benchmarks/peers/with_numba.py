@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from numba import njit
 
@@ -10,7 +11,7 @@ from benchmarks.peers import Calls, numba_gradients, numba_losses
 from benchmarks.workload import Arrays, Workload
 
 # Division by zero is not asked about, and sums may be reordered, so that LLVM makes vectors of the loops.
-by_hand = njit(error_model="numpy", fastmath={"reassoc", "contract"})
+by_hand: Any = njit(error_model="numpy", fastmath={"reassoc", "contract"})
 
 
 def prepare(workload: Workload, arguments: Arrays) -> Calls:
