@@ -22,7 +22,7 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     """Write the figure, the same bytes for the same rows."""
     shown = [row for row in reversed(rows) if "symgrad" in row.times]
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "symgrad", "font.size": 9}):
-        figure = Figure(figsize=(8, 0.8 + 0.28 * len(shown)), layout="constrained")
+        figure = Figure(figsize=(8, 1.2 + 0.26 * len(shown)), layout="constrained")
         axes = figure.add_subplot()
         axes.axvline(1.0, color="black", linewidth=1)
         for peer, (label, mark) in MARKS.items():
@@ -32,7 +32,5 @@ def draw(rows: Sequence[Row], path: Path) -> None:
         axes.set_xscale("log")
         axes.set_xlabel("time of value and gradient, relative to symgrad (right of the line: slower)")
         axes.grid(axis="both", linewidth=0.3)
-        axes.legend(
-            loc="upper center", bbox_to_anchor=(0.5, 1.0 + 1.0 / max(len(shown), 4)), ncols=len(MARKS)
-        )
+        figure.legend(loc="outside upper center", ncols=len(MARKS))
         figure.savefig(path, metadata={"Date": None})

@@ -26,18 +26,20 @@ LOADED = (
 )
 
 
-def measure(workload: Workload, peers: Sequence[str]) -> Row:
-    """The row of a workload, each library in a process of its own."""
+def measure(workload: Workload, peers: Sequence[str], threads: int = 1) -> Row:
+    """The row of a workload, each library in a process of its own with so many threads."""
     row = Row(workload.name)
     with TemporaryDirectory() as cache, ExitStack() as stack:
         # Both compilers start from nothing.
         environment = {
-            **pinned_environment(), "SYMGRAD_CACHE_DIR": cache, "JAX_ENABLE_COMPILATION_CACHE": "false",
-        }  # fmt: skip
+            **pinned_environment(threads),
+            "SYMGRAD_CACHE_DIR": cache,
+            "JAX_ENABLE_COMPILATION_CACHE": "false",
+        }
         timers: dict[str, Timer] = {}
         results: dict[str, Results] = {}
         for peer in (OWN, "numpy", *peers):
-            worker = stack.enter_context(Worker(peer, workload.name, environment))
+            worker = stack.enter_context(Worker(peer, workload.name, environment, threads))
             try:
                 _prepare(row, peer, worker, timers, results)
             except RefusedError as error:
@@ -45,7 +47,7 @@ def measure(workload: Workload, peers: Sequence[str]) -> Row:
         _compare(row, results)
         row.times = interleaved(timers)
         if OWN in row.times:
-            row.warm = min(_warm_start(workload, environment) for _ in range(STARTS))
+            row.warm = min(_warm_start(workload, environment, threads) for _ in range(STARTS))
     return row
 
 
@@ -78,9 +80,9 @@ def _compare(row: Row, results: dict[str, Results]) -> None:
             row.disagreements[name] = text
 
 
-def _warm_start(workload: Workload, environment: dict[str, str]) -> float:
+def _warm_start(workload: Workload, environment: dict[str, str], threads: int) -> float:
     """Seconds of a process that has numba until it has its first result, its cache being full."""
-    with Worker(OWN, workload.name, environment) as worker:
+    with Worker(OWN, workload.name, environment, threads) as worker:
         worker.ask(Bench.load, *LOADED[:1])
         seconds, _ = worker.ask(Bench.prepare)
         return seconds + worker.ask(Bench.seconds, GRADIENT, 1)

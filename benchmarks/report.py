@@ -23,14 +23,14 @@ INTRO = """# Benchmarks
 This page is made by `python -m benchmarks report` from the results beside it, `benchmarks.json`;
 `python -m benchmarks run --json docs/benchmarks.json` measures them anew.
 
-Measured on {date}, on {machine}, with {versions}.
+Measured on {date}, on {machine}, threads: {threads}, with {versions}.
 
-Each workload is one loss, written once against NumPy. A library has a process of its own, on one thread of
-one processor; the processes take turns, and the best of several rounds counts. Times are those of a value
-with its gradients; ratios are symgrad's time over the other's, so less is better. The libraries agree on
-value and gradient, to half the digits of the element type; who does not is named. For JAX, loops over time
+Each workload is one loss, written once against NumPy. A library has a process of its own, with as many
+processors as threads; the processes take turns, and the best of several rounds counts. Times are those of a
+value with its gradients; ratios are symgrad's time over the other's, so less is better. The libraries agree
+on value and gradient, to half the digits of the element type; who does not is named. For JAX, loops over time
 are rewritten as `lax.scan`; numba has gradients written by hand. What is promised stands in
-`benchmarks/promises.py`.
+`benchmarks/promises.py`, how it is measured in [the design](design/benchmarks.md).
 
 ![Time of a value with its gradients, relative to symgrad](benchmarks.svg)
 """
@@ -58,7 +58,7 @@ def page(found: Run) -> str:
     beside = [row for row in found.rows if row.workload not in TABLE]
     verdicts = [*run_verdicts(found.rows), *(verdict for row in found.rows for verdict in row_verdicts(row))]
     return "\n".join([
-        INTRO.format(date=found.date, machine=found.machine, versions=versions),
+        INTRO.format(date=found.date, machine=found.machine, threads=found.threads, versions=versions),
         "## Value and gradient\n", _times(table),
         "## Loops over time, writes in place, and a call with a dict\n", _times(beside),
         "## Compiling, and memory\n", _compiling(found.rows),

@@ -55,6 +55,7 @@ class Run:
     date: str
     machine: str
     versions: dict[str, str]
+    threads: int  # of each library
     rows: list[Row]
 
     def save(self, path: Path) -> None:
@@ -71,7 +72,7 @@ def load(path: Path) -> Run:
     return Run(**record)
 
 
-def run_here(rows: Sequence[Row]) -> Run:
+def run_here(rows: Sequence[Row], threads: int = 1) -> Run:
     """These rows as a run of today on this machine."""
     versions = {"python": platform.python_version()}
     for package in PACKAGES:
@@ -79,7 +80,7 @@ def run_here(rows: Sequence[Row]) -> Run:
             versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return Run(date.today().isoformat(), _machine(), versions, list(rows))
+    return Run(date.today().isoformat(), _machine(), versions, threads, list(rows))
 
 
 def _machine() -> str:

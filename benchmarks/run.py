@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
 from benchmarks.measure import OWN, measure
@@ -23,6 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--only", action="append", choices=WORKLOADS, metavar="NAME",
         help=f"may be repeated; of {', '.join(WORKLOADS)}",
     )  # fmt: skip
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="and processors, of each library")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where to keep the results")
 
 
@@ -31,10 +32,10 @@ def run(options: Namespace) -> int:
     print(f"{'':24}{'first call':>12}{'best':>14}{'median':>14}{'symgrad / it':>14}")
     rows: list[Row] = []
     for name in options.only or WORKLOADS:
-        rows.append(measure(WORKLOADS[name], options.peers))
+        rows.append(measure(WORKLOADS[name], options.peers, options.threads))
         print("\n".join([name, *lines(rows[-1])]), flush=True)
         if options.json is not None:
-            run_here(rows).save(options.json)  # at once, so that a run cut short is kept
+            run_here(rows, options.threads).save(options.json)  # at once, so that a run cut short is kept
     print("\n".join(_judged(verdict) for verdict in run_verdicts(rows)))
     return int(any(row.disagreements for row in rows))
 
@@ -62,5 +63,5 @@ def _peers(text: str) -> tuple[str, ...]:
     """The names in a list with commas."""
     names = tuple(text.split(","))
     if unknown := set(names) - set(PEERS):
-        raise ValueError(f"no peer is called {', '.join(unknown)}")
+        raise ArgumentTypeError(f"no peer is called {', '.join(sorted(unknown))}")
     return names

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks import measure, report
+from benchmarks.__main__ import main
 from benchmarks.agreement import difference, disagreement
 from benchmarks.peers import PEERS
 from benchmarks.promises import MEANS, TABLE, over, row_verdicts, run_verdicts
@@ -18,6 +19,7 @@ from benchmarks.results import Row, Run, load, run_here
 from benchmarks.run import lines
 from benchmarks.timing import Timing
 from benchmarks.units import bytes_text, ratio_text, seconds_text
+from benchmarks.workload import Workload
 from benchmarks.workloads import WORKLOADS
 from golden_files import compare_golden
 
@@ -104,6 +106,57 @@ def test_what_cannot_be_compared_does_not_agree(found: np.ndarray) -> None:
     assert "off by inf" in str(disagreement({"x": found}, {"x": np.ones(2)}))
 
 
+# ---- the commands ------------------------------------------------------------------------------------------
+def command(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    monkeypatch.setattr("sys.argv", ["benchmarks", *map(str, arguments)])
+    return main()
+
+
+def test_report_writes_the_page_beside_the_results(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    run_here([row(symgrad=1.0)]).save(tmp_path / "found.json")
+    assert command(monkeypatch, "report", tmp_path / "found.json") == 0
+    assert (tmp_path / "found.md").read_text() == report.page(load(tmp_path / "found.json"))
+    assert (tmp_path / "found.svg").exists() == (find_spec("matplotlib") is not None)
+
+
+def test_run_keeps_rows_and_fails_where_libraries_disagree(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def measured(workload: Workload, peers: tuple[str, ...], threads: int) -> Row:
+        assert (peers, threads) == (("jax", "numba"), 2)
+        return replace(row(workload.name, symgrad=1.0), disagreements={"jax": "x is off"} if faulty else {})
+
+    monkeypatch.setattr("benchmarks.run.measure", measured)
+    chosen = (
+        "run",
+        "--peers",
+        "jax,numba",
+        "--threads",
+        2,
+        "--only",
+        NAME,
+        "--only",
+        "layer_dict",
+        "--json",
+        tmp_path / "a.json",
+    )
+    for faulty in (False, True):
+        assert command(monkeypatch, *chosen) == int(faulty)
+        assert [found.workload for found in load(tmp_path / "a.json").rows] == [NAME, "layer_dict"]
+        assert ("DISAGREES" in capsys.readouterr().out) == faulty
+
+
+@pytest.mark.parametrize(
+    ("option", "message"), [("--peers=jax,jox", "no peer is called jox"), ("--only=rose", "invalid choice")]
+)
+def test_unknown_names_are_errors(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], option: str, message: str
+) -> None:
+    with pytest.raises(SystemExit):
+        command(monkeypatch, "run", option)
+    assert message in capsys.readouterr().err
+
+
 # ---- a run -------------------------------------------------------------------------------------------------
 @pytest.mark.slow
 def test_a_row_is_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -132,7 +185,7 @@ def test_who_cannot_is_refused_and_the_row_goes_on(monkeypatch: pytest.MonkeyPat
 
 def test_refusals_and_disagreements_are_on_the_page() -> None:
     found = replace(row(symgrad=1.0), refused={"jax": "TypeError: a|b"}, disagreements={"torch": "w1 is off"})
-    text = report.page(Run("2000-01-01", "a machine", {"python": "3"}, [found]))
+    text = report.page(Run("2000-01-01", "a machine", {"python": "3"}, 1, [found]))
     assert f"| `{NAME}` | jax | `TypeError: a/b` |" in text
     assert f"| `{NAME}` | torch | w1 is off |" in text
     assert any("DISAGREES: w1 is off" in line for line in lines(found))
