@@ -29,8 +29,8 @@ Each workload is one loss, written once against NumPy. A library has a process o
 processors as threads; the processes take turns, and the best of several rounds counts. Times are those of a
 value with its gradients; ratios are symgrad's time over the other's, so less is better. The libraries agree
 on value and gradient, to half the digits of the element type; who does not is named. For JAX, loops over time
-are rewritten as `lax.scan`; numba has gradients written by hand. What is promised stands in
-`benchmarks/promises.py`, how it is measured in [the design](design/benchmarks.md).
+are rewritten as `lax.scan`; numba has gradients written by hand, or the loss alone. What is promised
+stands in `benchmarks/promises.py`, how it is measured in [the design](design/benchmarks.md).
 
 ![Time of a value with its gradients, relative to symgrad](benchmarks.svg)
 """
@@ -70,13 +70,21 @@ def page(found: Run) -> str:
 
 def _times(rows: Sequence[Row]) -> str:
     return _table(
-        ("workload", "symgrad", "median", *(f"/ {peer}" for peer in PEERS), "/ value alone"),
+        (
+            "workload",
+            "symgrad",
+            "median",
+            *(f"/ {peer}" for peer in PEERS),
+            "/ loss by hand",
+            "/ value alone",
+        ),
         [
             (
                 f"`{row.workload}`",
                 _shown(row.times.get("symgrad"), lambda timing: seconds_text(timing.best)),
                 _shown(row.times.get("symgrad"), lambda timing: seconds_text(timing.median)),
                 *(_shown(row.ratio("symgrad", peer), ratio_text) for peer in PEERS),
+                _shown(row.ratio("symgrad", "numba value"), ratio_text),
                 _shown(row.ratio("symgrad", "symgrad value"), ratio_text),
             )
             for row in rows
