@@ -46,7 +46,7 @@ $(PEERS): $(BASE)
 	@touch $@
 
 demo: $(BASE)
-	$(PY) -m benchmarks.demo
+	$(PY) -m benchmarks demo
 
 test: format-check lint types unit
 
@@ -74,7 +74,7 @@ golden: $(DEV)
 	@echo "Now review what changed: git diff tests/golden"
 
 bench: $(PEERS)
-	$(PY) -m benchmarks
+	$(PY) -m benchmarks run
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis

@@ -8,7 +8,7 @@ from numpy.random import Generator
 SPECIES = 60
 
 
-def make_cascade(rng: Generator, steps: int = 614):
+def make_cascade(rng: Generator, steps: int):
     """The amounts at the start, the rates, and the number of steps."""
     return rng.uniform(0.2, 1.0, SPECIES), rng.uniform(0.5, 2.0, SPECIES // 3), steps
 

@@ -6,7 +6,7 @@ Run by `make demo`. Times are the best of several in one run, on one thread.
 from __future__ import annotations
 
 import runpy
-import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.numpy_mlp import make_value_and_grad
-from benchmarks.timing import interleaved, run_pinned
+from benchmarks.timing import interleaved, run_pinned, timer
 
 Floats = NDArray[np.float64]
 EXAMPLE = Path(__file__).parents[1] / "examples" / "digits_mlp.py"
@@ -58,9 +58,9 @@ def main() -> None:
     by_hand = make_value_and_grad(x, labels)
     times = interleaved(
         {
-            "compiled": lambda: loss(start, x, labels),
-            "by hand": lambda: by_hand(start),
-            "plain loss": lambda: loss.fn(start, x, labels),
+            "compiled": timer(lambda: loss(start, x, labels)),
+            "by hand": timer(lambda: by_hand(start)),
+            "plain loss": timer(lambda: loss.fn(start, x, labels)),
         }
     )
     compiled = times["compiled"].best
@@ -76,9 +76,15 @@ def main() -> None:
     )
 
 
-if __name__ == "__main__":
-    if "--pinned" in sys.argv:
+def add_arguments(parser: ArgumentParser) -> None:
+    """The options of the command."""
+    parser.add_argument("--here", action="store_true", help="in this process, with its threads")
+
+
+def run(options: Namespace) -> int:
+    """Do it in a process of its own, for BLAS reads its number of threads when it is loaded."""
+    if options.here:
         main()
     else:
-        # BLAS reads its number of threads when it is loaded, so the work is done in a process of its own.
-        print(run_pinned(["-m", "benchmarks.demo", "--pinned"]), end="")
+        print(run_pinned(["-m", "benchmarks", "demo", "--here"]), end="")
+    return 0

@@ -6,10 +6,7 @@ import numpy as np
 
 from benchmarks.cascade import cascade, make_cascade
 
-__all__ = [
-    "cascade", "cascade_loss", "cholesky", "cholesky_loss", "gauss_seidel", "gauss_seidel_loss", "heat",
-    "heat_loss", "make_cascade",
-]  # fmt: skip
+__all__ = ["cascade", "cholesky", "gauss_seidel", "heat", "make_cascade"]
 
 
 def heat(u, k, steps):
@@ -17,11 +14,6 @@ def heat(u, k, steps):
     for _ in range(steps):
         u[1:-1] += k * (u[2:] - 2 * u[1:-1] + u[:-2])
     return u
-
-
-def heat_loss(u, k, target, steps):
-    """The misfit to measured temperatures."""
-    return np.sum((heat(u, k, steps) - target) ** 2)
 
 
 def gauss_seidel(A, b, sweeps):
@@ -34,11 +26,6 @@ def gauss_seidel(A, b, sweeps):
     return A
 
 
-def gauss_seidel_loss(A, b, sweeps):
-    """The sum of the squares of the solution."""
-    return np.sum(gauss_seidel(A, b, sweeps) ** 2)
-
-
 def cholesky(A):
     """The lower triangular factor of a positive definite matrix, written over it."""
     for i in range(A.shape[0]):
@@ -47,13 +34,3 @@ def cholesky(A):
         A[i, i] = np.sqrt(A[i, i] - A[i, :i] @ A[i, :i])
         A[i, i + 1 :] = 0.0
     return A
-
-
-def cholesky_loss(A):
-    """The sum of the entries of the factor, which no entry is left out of."""
-    return np.sum(cholesky(A))
-
-
-def cascade_loss(start, rate, steps):
-    """The sum of the squares of the amounts at the end."""
-    return np.sum(cascade(start, rate, steps) ** 2)

@@ -22,6 +22,8 @@ THREAD_VARIABLES = (
     "VECLIB_MAXIMUM_THREADS",
 )
 
+Timer = Callable[[int], float]  # the seconds that so many calls take together
+
 
 @dataclass(frozen=True)
 class Timing:
@@ -32,25 +34,35 @@ class Timing:
     calls: int  # calls in each round
 
 
+def timer(call: Callable[[], object], clock: Callable[[], float] = perf_counter) -> Timer:
+    """The timer of a call in this process."""
+
+    def seconds(count: int) -> float:
+        start = clock()
+        for _ in range(count):
+            call()
+        return clock() - start
+
+    return seconds
+
+
 def interleaved(
-    calls: Mapping[str, Callable[[], object]],
-    *,
-    rounds: int = 7,
-    round_seconds: float = 0.05,
-    clock: Callable[[], float] = perf_counter,
+    timers: Mapping[str, Timer], *, rounds: int = 7, round_seconds: float = 0.05, budget: float = 5.0
 ) -> dict[str, Timing]:
     """The time of each call, the contenders taking turns so that a disturbance meets them all.
 
-    Each is called once beforehand, unmeasured: that call may compile.
+    Each is called once beforehand, unmeasured: that call may compile. One that has used up its budget of
+    seconds sits out the rounds that are left.
     """
     counts: dict[str, int] = {}
-    for name, call in calls.items():
-        call()
-        counts[name] = _calls_to_fill(call, round_seconds, clock)
-    means: dict[str, list[float]] = {name: [] for name in calls}
+    for name, seconds in timers.items():
+        seconds(1)
+        counts[name] = _calls_to_fill(seconds, round_seconds)
+    means: dict[str, list[float]] = {name: [] for name in timers}
     for _ in range(rounds):
-        for name, call in calls.items():
-            means[name].append(_seconds(call, counts[name], clock) / counts[name])
+        for name, seconds in timers.items():
+            if sum(means[name]) * counts[name] < budget:
+                means[name].append(seconds(counts[name]) / counts[name])
     return {name: Timing(min(m), median(m), counts[name]) for name, m in means.items()}
 
 
@@ -62,10 +74,9 @@ def pinned_environment(threads: int = 1) -> dict[str, str]:
 def run_pinned(arguments: Sequence[str], threads: int = 1) -> str:
     """What a fresh Python run with `arguments` prints, its libraries held to so many threads.
 
-    A fresh process, because BLAS reads these variables once, when it is loaded. Where the system allows, the
-    process is also held to so many processors, for libraries that have threads and no variable (XLA).
+    A fresh process, because BLAS reads these variables once, when it is loaded.
     """
-    pin = partial(_hold_to_processors, threads) if hasattr(os, "sched_setaffinity") else None
+    pin = partial(hold_to_processors, threads) if os.name == "posix" else None
     return subprocess.run(
         [sys.executable, *arguments],
         env=pinned_environment(threads),
@@ -76,22 +87,18 @@ def run_pinned(arguments: Sequence[str], threads: int = 1) -> str:
     ).stdout
 
 
-def _hold_to_processors(count: int) -> None:
-    """Hold this process to the last `count` of the processors it may use."""
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-count:])
+def hold_to_processors(count: int) -> None:
+    """Hold this process to the last `count` of the processors it may use, where the system allows.
+
+    That is for libraries that have threads and no variable for their number (XLA).
+    """
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-count:])
 
 
-def _seconds(call: Callable[[], object], count: int, clock: Callable[[], float]) -> float:
-    """Seconds that `count` calls take together."""
-    start = clock()
-    for _ in range(count):
-        call()
-    return clock() - start
-
-
-def _calls_to_fill(call: Callable[[], object], seconds: float, clock: Callable[[], float]) -> int:
+def _calls_to_fill(seconds: Timer, least: float) -> int:
     """The least power of two of calls that lasts at least so long."""
     count = 1
-    while _seconds(call, count, clock) < seconds:
+    while seconds(count) < least:
         count *= 2
     return count

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from benchmarks.workloads import Arrays
+from benchmarks import loops
 
 
 def heat_loss(u, k, target, steps):
@@ -40,17 +40,29 @@ def cascade_loss(start, rate, steps):
     return jnp.sum(jnp.stack(amounts) ** 2)
 
 
-# The losses that are rewritten, by the names of the comparisons.
-LOSSES: dict[str, Callable[..., Any]] = {
-    "heat_500x200": heat_loss,
-    "scan_614x60": cascade_loss,
+def ring_loss(u, target, steps):
+    """The misfit of a ring."""
+
+    def step(u, _):
+        return u + 0.2 * (jnp.roll(u, 1) - 2 * u + jnp.roll(u, -1)), None
+
+    u, _ = jax.lax.scan(step, u, None, length=steps)
+    return jnp.sum((u - target) ** 2)
+
+
+def rnn_loss(w_state, w_input, b, x, target):
+    """The misfit of the last state; the inputs are what is scanned over."""
+
+    def step(state, x):
+        return jnp.tanh(state @ w_state + x @ w_input + b), None
+
+    state, _ = jax.lax.scan(step, 0.0 * target, x)
+    return jnp.mean((state - target) ** 2)
+
+
+REWRITTEN: dict[Callable[..., Any], Callable[..., Any]] = {
+    loops.heat_loss: heat_loss,
+    loops.cascade_loss: cascade_loss,
+    loops.ring_loss: ring_loss,
+    loops.rnn_loss: rnn_loss,
 }
-
-
-def prepare(name: str, arguments: Arrays, differentiated: tuple[int, ...]) -> Callable[[], Any]:
-    """A call that computes value and gradient of a comparison's loss, from arrays already on JAX's side."""
-    jax.config.update("jax_enable_x64", True)
-    static = tuple(i for i, argument in enumerate(arguments) if isinstance(argument, int))
-    compiled = jax.jit(jax.value_and_grad(LOSSES[name], argnums=differentiated), static_argnums=static)
-    moved = [a if isinstance(a, int) else jnp.asarray(a) for a in arguments]
-    return lambda: jax.block_until_ready(compiled(*moved))

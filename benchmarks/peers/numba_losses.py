@@ -81,3 +81,14 @@ def cascade_loss(start, rate, steps):
     for amount in amounts:
         total += amount**2
     return total
+
+
+# By name of the workload.
+LOSSES = {
+    "heat_500x200": heat_loss,
+    "heat_500x10000": heat_loss,
+    "heat_mixed_500x10000": heat_conductivity_loss,
+    "gauss_seidel_100x20": gauss_seidel_loss,
+    "cholesky_120": cholesky_loss,
+    "scan_614x60": cascade_loss,
+}
