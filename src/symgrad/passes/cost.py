@@ -17,7 +17,7 @@ from symgrad.ir.core import Block, Function, Op, Value
 from symgrad.ir.dims import Ranges, Shape
 from symgrad.ir.index_names import ENDLESS, ranges_inside
 from symgrad.ir.opdef import Contract, Flow, Remap, Scalar, View
-from symgrad.ir.ops import axis_sizes
+from symgrad.ir.ops import axis_sizes, factors
 from symgrad.ir.regions import as_for, flow_of
 
 # Bytes of each cache, and nanoseconds to move a byte from it; beyond the last one lies memory.
@@ -163,7 +163,7 @@ def _nanoseconds(op: Op, ranges: Ranges) -> float:
         case Scalar(flops=flops):
             return FLOP * flops * estimated_bytes(op.result.type, ranges)
         case Contract():
-            sizes = axis_sizes(cast(str, dict(op.attrs)["spec"]), tuple(v.type for v in op.operands))
+            sizes = axis_sizes(cast(str, dict(op.attrs)["spec"]), tuple(v.type for v in factors(op)))
             width = op.result.type.dtype.itemsize
             return PRODUCT * width * _points(tuple(sizes.values()), ranges)
         case _:

@@ -38,7 +38,9 @@ def made_of_less(block: Block, ranges: Ranges) -> frozenset[Op]:
     leaves: dict[Value, frozenset[Value]] = {}  # what that reads
     for op in block.ops:
         match op.opdef.lowering:
-            case Remap() if _worth_copying(op, readers[op.result], ranges):
+            case Remap() if leaves.keys().isdisjoint(op.operands) and _worth_copying(
+                op, readers[op.result], ranges
+            ):
                 continue
             case Remap() | Constant() | Coordinate() | Extent():
                 own = 0
@@ -61,8 +63,8 @@ def made_of_less(block: Block, ranges: Ranges) -> frozenset[Op]:
 
 
 def _worth_copying(op: Op, readers: Sequence[Op], ranges: Ranges) -> bool:
-    """Whether a loop over a much larger array would read what is moved across its memory, again and again."""
-    if len(op.operands) != 1 or _runs_along(op) in (None, op.result.type.rank - 1):
+    """Whether a loop over a much larger array would read across memory what this moves, again and again."""
+    if len(op.operands) != 1 or is_unit_move(op) or _runs_along(op) in (None, op.result.type.rank - 1):
         return False
     nbytes = estimated_bytes(op.result.type, ranges)
     return any(

@@ -21,7 +21,7 @@ from symgrad.ir.core import Function, Op, Value
 from symgrad.ir.opdef import Contract, OpDef, Reduce, Remap, Scalar
 from symgrad.ir.ops import axis_sizes, einsum, join_spec
 from symgrad.ir.ops.shapes import broadcast, transpose
-from symgrad.passes.blas_cost import LONG_SUM, blas_cost, copy_cost
+from symgrad.passes.blas_cost import LONG_SUM, blas_cost, copy_cost, store_cost
 from symgrad.passes.blas_form import BLAS_TYPES, form_of, roles
 from symgrad.passes.rewrite import Context, Rule, rewrite
 from symgrad.passes.rules.contractions import spec_of, untransposed
@@ -34,7 +34,7 @@ from symgrad.passes.rules.moves import (
     transpose_transpose,
 )
 
-MIN_GAIN = 0.95  # another form must cost less than this part of what the contraction costs as it is
+MIN_GAIN = 0.85  # another form must cost less than this part of what the contraction costs as it is
 ABSORBED = 0.1  # what moving a result costs of a copy, where whoever reads it takes it in any order
 FREE_FLOPS = 8  # additions that are done again rather than have their result moved
 FREE_DEPTH = 4  # how far up an array is followed to what it is computed from
@@ -78,6 +78,7 @@ class _Operand:
     value: Value
     term: str  # the names of its axes
     stored: set[Ints]  # the orders of its axes in which it lies in memory
+    free: bool  # whether it may be computed in any order
 
     def order(self, term: str) -> Ints:
         """The order of its axes that has these names."""
@@ -87,7 +88,8 @@ class _Operand:
         """The nanoseconds of having it in an order."""
         if self.order(term) in self.stored:
             return 0.0
-        return copy_cost(dims.known(self.value.type.size), self.value.type.dtype)
+        cost = store_cost if self.free else copy_cost
+        return cost(dims.known(self.value.type.size), self.value.type.dtype)
 
     def moved(self, term: str, context: Context) -> Value:
         """The operand with its axes in an order."""
@@ -155,8 +157,9 @@ class _Contractions:
         maker = context.maker(value, transpose)
         if maker is not None:
             value, term = maker.operands[0], untransposed(term, maker)
-        first = set[Ints]() if _is_free(value, context) else {tuple(range(len(term)))}
-        return _Operand(value, term, self._stored.setdefault(value, first))
+        free = _is_free(value, context)
+        as_it_is = set[Ints]() if free else {tuple(range(len(term)))}
+        return _Operand(value, term, self._stored.setdefault(value, as_it_is), free)
 
 
 def _moved(value: Value, term: str, to: str, context: Context) -> Value:
