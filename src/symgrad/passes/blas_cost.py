@@ -33,6 +33,11 @@ def blas_cost(form: BlasForm, dtype: DType) -> float:
     return product_cost(form.batch, form.m, form.n, form.k, dtype, turned=turned)
 
 
+def least_cost(products: int, dtype: DType) -> float:
+    """What no form of so many products costs less than."""
+    return PRODUCT * dtype.itemsize * products
+
+
 def product_cost(batch: int, m: int, n: int, k: int, dtype: DType, *, turned: bool = False) -> float:
     """The nanoseconds of `batch` products in BLAS; `turned` if the columns of the right one are runs."""
     nbytes = dtype.itemsize

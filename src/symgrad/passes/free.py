@@ -1,9 +1,10 @@
 """Which ops are computed again wherever they are read, because that costs less than storing them.
 
-Moves, constants and ramps always are. So is cheap arithmetic on arrays much smaller than its result, such as
-the differences of all pairs: an n×n array that is a function of two vectors never exists. And so is
-arithmetic whose result others read at other points, as neighbours on a grid do, where writing it and reading
-it again would take longer than computing it twice.
+Moves, constants and ramps are; only what a loop over a much larger array would read across memory is copied
+into the order of the loop. Cheap arithmetic on arrays much smaller than its result is, such as the
+differences of all pairs: an n×n array that is a function of two vectors never exists. And so is arithmetic
+whose result others read at other points, as neighbours on a grid do, where writing it and reading it again
+would take longer than computing it twice.
 """
 
 from __future__ import annotations
