@@ -63,8 +63,8 @@ def axis_names(op: Op) -> AxisNames | None:
             return _reduced(op, cast("tuple[int, ...]", dict(op.attrs)["axes"]), kind is Reduction.SUM)
         case ArgReduce():
             return _reduced(op, (cast(int, dict(op.attrs)["axis"]),), sums=False)
-        case Contract():
-            return _contracted(op)
+        case Contract(adds):
+            return _contracted(op, adds=adds)
         case Remap():
             return _moved(op)
         case View():
@@ -92,17 +92,12 @@ def _reduced(op: Op, axes: Sequence[int], sums: bool) -> AxisNames:
     return AxisNames((tuple(None if axis in axes else axis for axis in every),), kept)
 
 
-def _contracted(op: Op) -> AxisNames:
-    terms, spelled = split_spec(cast(str, dict(op.attrs)["spec"]))
-    factors, result = tuple(tuple(map(ord, term)) for term in terms), tuple(map(ord, spelled))
-    if cast(Contract, op.opdef.lowering).adds:
-        # What it is added to is added once, not with each part of the sum.
-        summed = {name for term in factors for name in term}.difference(result)
-        kept = tuple(tuple(None if name in summed else name for name in term) for term in factors)
-        return AxisNames((result, *kept), result)
-    return AxisNames(
-        factors, result, frozenset(name for term in factors for name in term if name not in result)
-    )
+def _contracted(op: Op, *, adds: bool) -> AxisNames:
+    """A part of a sum that is added to an array is not the sum: then what is summed over stays whole."""
+    terms, result = split_spec(cast(str, dict(op.attrs)["spec"]))
+    summed = frozenset(ord(name) for term in terms for name in term if name not in result)
+    names = tuple(tuple(map(ord, term)) for term in ((result, *terms) if adds else terms))
+    return AxisNames(names, tuple(map(ord, result)), frozenset() if adds else summed)
 
 
 def _moved(op: Op) -> AxisNames:

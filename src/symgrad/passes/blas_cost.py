@@ -22,6 +22,7 @@ VECTOR_PRODUCT = 0.02  # an element of a matrix that is multiplied by a vector
 LOOP_PRODUCT = 0.018  # a product in loops of our own
 LONG_PRODUCT = 0.06  # the same in a long sum, which is added up in blocks
 LONG_SUM = 256  # more additions are long
+STORE = 0.03  # an element that is computed into memory
 COPY = 0.12  # an element that is copied into another order
 KERNEL = 5000.0  # of a copy more, for it has to be compiled, too
 
@@ -30,6 +31,11 @@ def blas_cost(form: BlasForm, dtype: DType) -> float:
     """The nanoseconds of a contraction in BLAS."""
     turned = form.right.column != 1
     return product_cost(form.batch, form.m, form.n, form.k, dtype, turned=turned)
+
+
+def least_cost(products: int, dtype: DType) -> float:
+    """What no form of so many products costs less than."""
+    return PRODUCT * dtype.itemsize * products
 
 
 def product_cost(batch: int, m: int, n: int, k: int, dtype: DType, *, turned: bool = False) -> float:
@@ -47,6 +53,11 @@ def product_cost(batch: int, m: int, n: int, k: int, dtype: DType, *, turned: bo
 def loop_cost(products: int, k: int, dtype: DType) -> float:
     """The nanoseconds of so many products in loops, each sum over `k` of them."""
     return (LONG_PRODUCT if k > LONG_SUM else LOOP_PRODUCT) * dtype.itemsize * products
+
+
+def store_cost(elements: int, dtype: DType) -> float:
+    """The nanoseconds of storing what is computed anew."""
+    return STORE * dtype.itemsize * elements
 
 
 def copy_cost(elements: int, dtype: DType) -> float:

@@ -23,7 +23,6 @@ from symgrad.ir import dims
 from symgrad.ir.core import Op
 from symgrad.ir.opdef import Contract
 from symgrad.ir.ops import axis_sizes, factors, split_spec
-from symgrad.ir.types import ArrayType
 
 BLAS_TYPES = ("float64", "float32")
 MAX_BLAS_SIZE = 2**31 - 1  # the largest size and step that BLAS takes
@@ -82,19 +81,17 @@ def blas_form(op: Op) -> BlasForm | None:
     if not isinstance(op.opdef.lowering, Contract):
         return None
     spec = cast(str, dict(op.attrs)["spec"])
-    return form_of(spec, tuple(v.type for v in factors(op)), op.result.type)
-
-
-def form_of(spec: str, types: tuple[ArrayType, ...], result_type: ArrayType) -> BlasForm | None:
-    """How BLAS does a contraction of arrays of these types."""
     terms, result = split_spec(spec)
-    every = (*types, result_type)
-    if len(terms) != 2 or result_type.dtype.name not in BLAS_TYPES:
+    sizes = axis_sizes(spec, tuple(v.type for v in factors(op)))
+    if len(terms) != 2 or op.result.type.dtype.name not in BLAS_TYPES:
         return None
-    if not all(dims.is_known(n) and dims.known(n) > 0 for type in every for n in type.shape):
+    if not all(dims.is_known(n) and dims.known(n) > 0 for n in sizes.values()):
         return None
-    a, b = terms
-    sizes = {name: dims.known(n) for name, n in axis_sizes(spec, types).items()}
+    return form_of(*terms, result, {name: dims.known(n) for name, n in sizes.items()})
+
+
+def form_of(a: str, b: str, result: str, sizes: dict[str, int]) -> BlasForm | None:
+    """How BLAS does a contraction of arrays with these axes."""
     steps = (_steps(a, sizes), _steps(b, sizes), _steps(result, sizes))
     straight = _form(roles(a, b, result), steps, sizes, swapped=False)
     if straight is not None:

@@ -1,9 +1,10 @@
 """Which ops are computed again wherever they are read, because that costs less than storing them.
 
-Moves, constants and ramps always are. So is cheap arithmetic on arrays much smaller than its result, such as
-the differences of all pairs: an n×n array that is a function of two vectors never exists. And so is
-arithmetic whose result others read at other points, as neighbours on a grid do, where writing it and reading
-it again would take longer than computing it twice.
+Moves, constants and ramps are; only what a loop over a much larger array would read across memory is copied
+into the order of the loop. Cheap arithmetic on arrays much smaller than its result is, such as the
+differences of all pairs: an n×n array that is a function of two vectors never exists. And so is arithmetic
+whose result others read at other points, as neighbours on a grid do, where writing it and reading it again
+would take longer than computing it twice.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ def made_of_less(block: Block, ranges: Ranges) -> frozenset[Op]:
 
 
 def _worth_copying(op: Op, readers: Sequence[Op], ranges: Ranges) -> bool:
-    """Whether a loop over a much larger array would read what is moved across its memory, again and again."""
-    if len(op.operands) != 1 or _runs_along(op) in (None, op.result.type.rank - 1):
+    """Whether a loop over a much larger array would read across memory what this moves, again and again."""
+    if len(op.operands) != 1 or is_unit_move(op) or _runs_along(op) in (None, op.result.type.rank - 1):
         return False
     nbytes = estimated_bytes(op.result.type, ranges)
     return any(

@@ -21,7 +21,7 @@ from symgrad.ir.core import Function, Op, Value
 from symgrad.ir.opdef import Contract, OpDef, Reduce, Remap, Scalar
 from symgrad.ir.ops import axis_sizes, einsum, join_spec
 from symgrad.ir.ops.shapes import broadcast, transpose
-from symgrad.passes.blas_cost import LONG_SUM, blas_cost, copy_cost
+from symgrad.passes.blas_cost import LONG_SUM, blas_cost, copy_cost, least_cost, store_cost
 from symgrad.passes.blas_form import BLAS_TYPES, form_of, roles
 from symgrad.passes.rewrite import Context, Rule, rewrite
 from symgrad.passes.rules.contractions import spec_of, untransposed
@@ -34,7 +34,7 @@ from symgrad.passes.rules.moves import (
     transpose_transpose,
 )
 
-MIN_GAIN = 0.95  # another form must cost less than this part of what the contraction costs as it is
+MIN_GAIN = 0.85  # another form must cost less than this part of what the contraction costs as it is
 ABSORBED = 0.1  # what moving a result costs of a copy, where whoever reads it takes it in any order
 FREE_FLOPS = 8  # additions that are done again rather than have their result moved
 FREE_DEPTH = 4  # how far up an array is followed to what it is computed from
@@ -78,6 +78,7 @@ class _Operand:
     value: Value
     term: str  # the names of its axes
     stored: set[Ints]  # the orders of its axes in which it lies in memory
+    free: bool  # whether it may be computed in any order
 
     def order(self, term: str) -> Ints:
         """The order of its axes that has these names."""
@@ -87,7 +88,8 @@ class _Operand:
         """The nanoseconds of having it in an order."""
         if self.order(term) in self.stored:
             return 0.0
-        return copy_cost(dims.known(self.value.type.size), self.value.type.dtype)
+        cost = store_cost if self.free else copy_cost
+        return cost(dims.known(self.value.type.size), self.value.type.dtype)
 
     def moved(self, term: str, context: Context) -> Value:
         """The operand with its axes in an order."""
@@ -125,24 +127,27 @@ class _Contractions:
     def to_blas_form(self, op: Op, context: Context) -> Value | None:
         """einsum(x, y) = transpose(einsum(transpose(x), transpose(y))), where that costs less"""
         terms, result = spec_of(op)
-        types = tuple(v.type for v in op.operands)
-        if len(terms) != 2 or op.result.type.dtype.name not in BLAS_TYPES or not roles(*terms, result).k:
+        types, dtype = tuple(v.type for v in op.operands), op.result.type.dtype
+        if len(terms) != 2 or dtype.name not in BLAS_TYPES or not roles(*terms, result).k:
             return None
-        known = all(dims.is_known(n) for type in (*types, op.result.type) for n in type.shape)
+        known = all(dims.is_known(n) and dims.known(n) > 0 for type in types for n in type.shape)
         if not known or op.result not in context.users:
             return None  # what this rule has made is not moved again
         a, b = (self._operand(v, term, context) for v, term in zip(op.operands, terms, strict=True))
         sizes = {name: dims.known(n) for name, n in axis_sizes(join_spec(terms, result), types).items()}
-        moving = copy_cost(dims.known(op.result.type.size), op.result.type.dtype)
+        moving = copy_cost(dims.known(op.result.type.size), dtype)
         moving *= ABSORBED if _is_absorbed(op.result, context) else 1.0
 
         def way(first: str, second: str, third: str) -> _Way:
-            cost = a.cost(first) + b.cost(second) + (0.0 if third == result else moving)
-            return _Way(cost + _blas_cost(first, second, third, sizes, op), first, second, third)
+            form = form_of(first, second, third, sizes)
+            cost = inf if form is None else blas_cost(form, dtype)
+            cost += a.cost(first) + b.cost(second) + (0.0 if third == result else moving)
+            return _Way(cost, first, second, third)
 
-        as_is = way(*terms, result)
-        best = min((way(*names) for names in _orders(a.term, b.term, result)), key=lambda way: way.cost)
-        best = best if best.cost < MIN_GAIN * as_is.cost else as_is
+        best = as_is = way(*terms, result)
+        if least_cost(prod(sizes.values()), dtype) < MIN_GAIN * as_is.cost:
+            best = min((way(*names) for names in _orders(a.term, b.term, result)), key=lambda way: way.cost)
+            best = best if best.cost < MIN_GAIN * as_is.cost else as_is
         for operand, term in ((a, best.a), (b, best.b)):
             operand.stored.add(operand.order(term))
         if best is as_is:
@@ -155,8 +160,9 @@ class _Contractions:
         maker = context.maker(value, transpose)
         if maker is not None:
             value, term = maker.operands[0], untransposed(term, maker)
-        first = set[Ints]() if _is_free(value, context) else {tuple(range(len(term)))}
-        return _Operand(value, term, self._stored.setdefault(value, first))
+        free = _is_free(value, context)
+        as_it_is = set[Ints]() if free else {tuple(range(len(term)))}
+        return _Operand(value, term, self._stored.setdefault(value, as_it_is), free)
 
 
 def _moved(value: Value, term: str, to: str, context: Context) -> Value:
@@ -164,15 +170,6 @@ def _moved(value: Value, term: str, to: str, context: Context) -> Value:
     if term == to:
         return value
     return context.emit(transpose, value, perm=tuple(term.index(name) for name in to))
-
-
-def _blas_cost(a: str, b: str, result: str, sizes: dict[str, int], op: Op) -> float:
-    """The nanoseconds of a contraction with its axes in these orders; without end if BLAS does not do it."""
-    type_ = op.result.type
-    types = (type_.with_shape(tuple(sizes[name] for name in term)) for term in (a, b, result))
-    *operands, found = types
-    form = form_of(join_spec((a, b), result), tuple(operands), found)
-    return inf if form is None else blas_cost(form, type_.dtype)
 
 
 def _orders(a: str, b: str, result: str) -> Iterator[tuple[str, str, str]]:
