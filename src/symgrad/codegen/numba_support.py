@@ -23,8 +23,10 @@ import numpy as np
 from llvmlite import ir
 from numba import njit
 from numba.core import cgutils, types
+from numba.core.caching import FunctionCache
 from numba.core.datamodel import models
 from numba.core.imputils import lower_builtin
+from numba.core.runtime import rtsys
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import register_model, type_callable
 from numba.np.numpy_support import from_dtype
@@ -60,9 +62,31 @@ def kernel(function: Callable[..., Any]) -> Any:
     return njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
 
 
+class _Stored(FunctionCache):
+    """numba's files beside a module, loaded without all that numba knows about typing and compiling."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The machine code for a signature; None if it is not there.
+
+        It needs numba's runtime alone. What a compilation needs numba loads when it begins one.
+        """
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+
 def entry(signature: Any) -> Callable[[Callable[..., Any]], Any]:
     """A decorator: a function that Python calls, compiled at once for one signature or taken from disk."""
-    return njit(signature, error_model="numpy", nogil=True, cache=True, no_cfunc_wrapper=True)
+
+    def compiled(function: Callable[..., Any]) -> Any:
+        made = njit(error_model="numpy", nogil=True, no_cfunc_wrapper=True)(function)
+        if made is not function:  # numba is not disabled
+            made._cache = _Stored(function)
+            made.compile(signature)
+            made.disable_compile()
+        return made
+
+    return compiled
 
 
 def array_type(dtype: np.dtype[Any], rank: int, writable: bool) -> types.Array:
