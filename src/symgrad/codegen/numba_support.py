@@ -26,7 +26,7 @@ from numba.core import cgutils, types
 from numba.core.caching import FunctionCache
 from numba.core.datamodel import models
 from numba.core.imputils import lower_builtin
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import register_model, type_callable
 from numba.np.numpy_support import from_dtype

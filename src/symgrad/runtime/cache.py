@@ -38,7 +38,8 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 DEFAULT_LIMIT = 1 << 30  # bytes of all entries together
 _ABANDONED = 24 * 3600.0  # seconds after which a directory that a builder left behind is removed
 _KEY = re.compile(r"[0-9a-f]{64}")
-_OWN_FILES = frozenset({"program.py", "meta.json"})
+_PROGRAM = frozenset({"program.py", "meta.json"})  # files of a compiled program
+_TRACE = frozenset({"trace.json"})  # of a trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +93,22 @@ class Cache:
 
     def build(self, key: str, program: str, meta: Json, compile: Callable[[Path], None]) -> Entry:
         """The entry made of a program's text, of `meta`, and of what `compile` leaves beside the program."""
+
+        def fill(directory: Path) -> None:
+            """The files of a program."""
+            (directory / "program.py").write_text(program, encoding="utf-8")
+            (directory / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
+            compile(directory / "program.py")
+
+        return self.store(key, fill)
+
+    def store(self, key: str, fill: Callable[[Path], None]) -> Entry:
+        """The entry made of the files that `fill` puts into a directory."""
         place = self._place(key)
         log.info("build %s", key)
         staging = Path(tempfile.mkdtemp(dir=self.directory, prefix=".build-"))
         try:
-            (staging / "program.py").write_text(program, encoding="utf-8")
-            (staging / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
-            compile(staging / "program.py")
+            fill(staging)
             files = {name: _digest(staging / name) for name in _files(staging)}
             (staging / "manifest.json").write_text(json.dumps({"files": files}), encoding="utf-8")
             entry = self._publish(Entry(key, place), staging)
@@ -106,6 +116,14 @@ class Cache:
             shutil.rmtree(staging, ignore_errors=True)
         self.prune(keep=key)
         return entry
+
+    def holds(self, key: str) -> bool:
+        """Whether there is an entry of this key, sound or not."""
+        return os.path.lexists(self._place(key))
+
+    def remove(self, key: str) -> None:
+        """Remove the entry of a key, if there is one."""
+        self._remove(self._place(key))
 
     def _publish(self, entry: Entry, staging: Path) -> Entry:
         """The entry that holds after a race for its place: this one, or an earlier one that is sound."""
@@ -205,7 +223,8 @@ def _damage(directory: Path) -> str | None:
         if not stat.S_ISREG(manifest.lstat().st_mode):
             return "the manifest is not a file"
         wanted = json.loads(manifest.read_text(encoding="utf-8"))["files"]
-        if not wanted.keys() >= _OWN_FILES or sorted(wanted) != _files(directory):
+        whole = wanted.keys() >= _PROGRAM or wanted.keys() >= _TRACE
+        if not whole or sorted(wanted) != _files(directory):
             return "files were added or are missing"
         for name, digest in wanted.items():
             path = directory / name

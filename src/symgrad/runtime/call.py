@@ -20,7 +20,7 @@ from symgrad.runtime.executable import shape_of
 from symgrad.runtime.program import Program
 from symgrad.trace.capture import GuardFailed
 from symgrad.trace.leaf_kinds import Dynamic
-from symgrad.trace.session import ArgumentLeaf, Captured, Literal
+from symgrad.trace.traced import ArgumentLeaf, Captured, Literal
 from symgrad.trace.trees import Source, TreeMismatch, children_of, write_flatten, write_unflatten
 
 Call = Callable[..., Any]

@@ -15,12 +15,13 @@ from symgrad.ir.types import ArrayType
 from symgrad.passes.transform import transformed
 from symgrad.runtime.check_points import Layout, Numbers, Point, joined
 from symgrad.runtime.check_report import Row
-from symgrad.runtime.executable import interpreted
+from symgrad.runtime.interpreted import interpreted
 from symgrad.runtime.judging import Claim, Forward, Reverse, Subject, Tolerance, judge
 from symgrad.runtime.program import Program, input_values
 from symgrad.runtime.quotients import Vector
 from symgrad.runtime.request import Answer
-from symgrad.trace.session import Traced, trace_function
+from symgrad.trace.session import trace_function
+from symgrad.trace.traced import Traced
 from symgrad.trace.transform import Evaluate, PullBack, PushForward
 from symgrad.trace.trees import leaf_paths, unflatten
 

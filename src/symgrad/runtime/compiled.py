@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.errors import ArgumentError
 from symgrad.runtime.call import Call, generated_call
-from symgrad.runtime.late import CHECKS, EXPLAIN, STAGES, late
-from symgrad.runtime.program import Program, input_values
+from symgrad.runtime.kept import kept, place_of
+from symgrad.runtime.late import CHECKS, EXPLAIN, STAGES, TRACING, late
+from symgrad.runtime.program import INTERPRETER, Program, input_values
 from symgrad.runtime.request import Request, answer
 from symgrad.runtime.seeds import fitted_seeds
 from symgrad.trace.arguments import Arguments, Signature
 from symgrad.trace.capture import GuardFailed
-from symgrad.trace.session import trace_function
-from symgrad.trace.tracer import Tracer
+from symgrad.trace.traced_value import TracedValue
 from symgrad.trace.trees import unflatten
 from symgrad.trace.wrapping import Wrapping
 
@@ -71,6 +71,11 @@ class Compiled(Wrapping):
         """The same asked of another function."""
         return Compiled(fn, self.request, self.options)
 
+    @property
+    def asked(self) -> str:
+        """What is asked of the function, and how."""
+        return f"{self.request} {self.options}"
+
     def __repr__(self) -> str:
         return f"<symgrad {self.request.mode.value} of {getattr(self.fn, '__name__', self.fn)}>"
 
@@ -92,7 +97,7 @@ class Compiled(Wrapping):
         program, captured = self._program(arguments, args, kwargs)
         values = input_values(program.traced, arguments.leaves, captured)
         found = program.run(values)
-        if not any(isinstance(v, Tracer) for v in values):
+        if not any(isinstance(v, TracedValue) for v in values):
             call = generated_call(program, self.fn, self._slow)
             self._call = self._slow if call is None else call
         return unflatten(program.answer.result_tree, found)
@@ -119,16 +124,33 @@ class Compiled(Wrapping):
                     continue
                 self._variants.insert(0, self._variants.pop(position))
                 return program, captured
-            program = self._traced(arguments, args, kwargs)
+            program = self._kept_or_traced(arguments, args, kwargs)
             captured = program.traced.fetch(self.fn, arguments.leaves)
             self._variants.insert(0, program)
             return program, captured
 
-    def _traced(self, arguments: Arguments, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Program:
-        traced = trace_function(
-            self.fn, args, kwargs, differentiated=self.request.wrt, static=self.options.static
-        )
-        return Program(traced, answer(self.request, traced, arguments), self.options.target)
+    def _kept_or_traced(
+        self, arguments: Arguments, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Program:
+        """The program that another process has left, if all that it relied on holds here; else a new one."""
+        if self.options.target == INTERPRETER or any(isinstance(v, TracedValue) for v in arguments.leaves):
+            return self._traced(arguments, args, kwargs)
+        place = place_of(self.fn, arguments, str(self.request), str(self.options))
+        found = None if place is None else kept(place, self.fn, arguments)
+        if found is None:
+            return self._traced(arguments, args, kwargs, place)
+        made = answer(self.request, found.traced, arguments)
+        return Program(found.traced, made, self.options.target, place, found.program)
+
+    def _traced(
+        self,
+        arguments: Arguments,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        place: str | None = None,
+    ) -> Program:
+        traced = late(TRACING).traced(self.fn, args, kwargs, self.request, self.options.static)
+        return Program(traced, answer(self.request, traced, arguments), self.options.target, place)
 
     def program(self, /, *args: Any, **kwargs: Any) -> Program:
         """The program for these arguments (types such as `symgrad.spec("f64[3]")` may stand for arrays).

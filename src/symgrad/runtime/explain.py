@@ -12,7 +12,7 @@ from symgrad.passes.memory import MemoryReport, memory_report
 from symgrad.passes.tile import Tiling, tilings
 from symgrad.runtime.program import Program
 from symgrad.runtime.tables import Json, bytes_text, loc_record, pairs, table
-from symgrad.trace.session import ArgumentLeaf, Captured, Literal
+from symgrad.trace.traced import ArgumentLeaf, Captured, Literal
 
 
 def explanation(program: Program) -> str:

@@ -13,7 +13,7 @@ from symgrad.runtime.program import Program
 from symgrad.runtime.request import Mode
 from symgrad.trace.arguments import Arguments
 from symgrad.trace.promotion import weak_kind
-from symgrad.trace.tracer import Tracer
+from symgrad.trace.traced_value import TracedValue
 from symgrad.trace.trees import (
     Custom,
     Empty,
@@ -79,12 +79,12 @@ class _Check:
     def fitted(self, leaf: Any, path: str) -> Any:
         """A tangent or cotangent of the type it must have; Python numbers take its dtype."""
         type = self.types[path]
-        if isinstance(leaf, Tracer):
+        if isinstance(leaf, TracedValue):
             given = leaf.type if leaf.weak is None else leaf.type.with_dtype(type.dtype)
         else:
             given = type_of(leaf) if weak_kind(leaf) is None else array_type(type.dtype)
         if given == type:
-            return leaf if isinstance(leaf, Tracer) else np.asarray(leaf, type.dtype)
+            return leaf if isinstance(leaf, TracedValue) else np.asarray(leaf, type.dtype)
         what = f"{self.label.format(path)} is {given}, and must be {type}"
         if given.shape != type.shape:
             raise ShapeError(what, loc=self.defined, why=_WHY, cure=f"pass an array of {type}")

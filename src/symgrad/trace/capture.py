@@ -13,15 +13,17 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, TypeAlias, assert_never, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, assert_never, cast
 
 import numpy as np
 
-from symgrad.ir.core import Value
 from symgrad.ir.types import ArrayType, DType
 from symgrad.trace.promotion import Weak
-from symgrad.trace.tracer import Tracer
+from symgrad.trace.traced_value import TracedValue
 from symgrad.trace.trees import Source
+
+if TYPE_CHECKING:
+    from symgrad.ir.core import Value
 
 
 class GuardFailed(Exception):  # noqa: N818 - a signal to trace again, not a fault
@@ -90,6 +92,27 @@ class Path:
     def key(self) -> Key:
         """The steps from the root; equal for equal ways in different traces."""
         return (self.step,) if self.parent is None else (*self.parent.key, self.step)
+
+
+def reached(step: Step, holder: Any, fn: object, leaves: Any) -> Any:
+    """The value one step from a holder; the holder of a root is None."""
+    match step:
+        case FunctionRoot():
+            return fn
+        case LeafRoot(index):
+            return leaves[index]
+        case ModuleRoot(name):
+            return sys.modules[name]
+        case ObjectRoot(value):
+            return value
+        case Attribute(name):
+            return getattr(holder, name)
+        case Item(key):
+            return holder[key]
+        case TypeOf():
+            return cast("type[Any]", type(holder))
+        case _:
+            assert_never(step)
 
 
 def hint(text: str) -> str:
@@ -232,7 +255,9 @@ def failure(guard: Guard, v: str, source: Source, variables: dict[Path, str]) ->
             )
         case TracedAs(type_, weak):
             t, w = source.name(type_), source.name(weak)
-            return f"type({v}) is not {source.name(Tracer)} or {v}.type != {t} or {v}.weak is not {w}"
+            return (
+                f"not isinstance({v}, {source.name(TracedValue)}) or {v}.type != {t} or {v}.weak is not {w}"
+            )
         case Content(array):
             return f"not {source.name(same_content)}({v}, {source.name(array)})"
         case Length(cls, length):
@@ -287,7 +312,7 @@ class Captures:
     """Every path of a trace in the order in which they were found, with its guards, and the arrays."""
 
     paths: dict[Path, list[Guard]] = field(default_factory=dict[Path, "list[Guard]"])
-    arrays: list[tuple[Path, Value]] = field(default_factory=list[tuple[Path, Value]])
+    arrays: list[tuple[Path, Value]] = field(default_factory=list["tuple[Path, Value]"])
     absent: dict[Path, set[str]] = field(default_factory=dict[Path, set[str]])
 
     def root(self, step: Step, text: str) -> Path:
@@ -312,7 +337,7 @@ class Captures:
         """`fetch(function, leaves)`: the values at these paths; raises `GuardFailed` if a guard fails."""
         source = Source(["def fetch(f, leaves):", " try:"], {"GuardFailed": GuardFailed})
         source.names["modules"] = sys.modules
-        uses = self._uses(used)
+        uses = self.uses(used)
         variables: dict[Path, str] = {}
         for path, guards in self.paths.items():
             if uses[path] == 0:
@@ -337,7 +362,7 @@ class Captures:
         ]
         return source.function("fetch")
 
-    def _uses(self, used: list[Path]) -> dict[Path, int]:
+    def uses(self, used: list[Path]) -> dict[Path, int]:
         """How often each path is named by guards, by other paths that are needed, and by the result."""
         uses = {path: len(guards) + (path in self.absent) for path, guards in self.paths.items()}
         for path in used:
