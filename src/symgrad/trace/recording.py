@@ -22,6 +22,7 @@ from symgrad.trace.records import (
     objects_of,
     step_json,
     tree_json,
+    tree_stamp,
 )
 from symgrad.trace.reliance import FACTS, Reliance
 from symgrad.trace.stamps import Unrecordable
@@ -56,6 +57,9 @@ def _record(traced: Traced, reliance: Reliance, fn: object, arguments: Arguments
         raise Unrecordable("the arrays that it makes while it is traced are large")
     found = _Found(reliance, fn, arguments)
     facts: dict[str, Json] = {
+        "class": stamps.class_of(type(fn)),
+        "names": [*arguments.names],
+        "tree": tree_stamp(arguments.tree),
         "paths": found.rows,
         "library": found.library(),
         "arrays": [found.number(path) for path in reliance.arrays],

@@ -12,7 +12,16 @@ from symgrad.trace import stamps
 from symgrad.trace.arguments import Arguments
 from symgrad.trace.capture import Alias, Captures, Guard, ModuleRoot, Path, reached
 from symgrad.trace.leaf_kinds import Dynamic, leaf_kind, leaf_test
-from symgrad.trace.records import TraceRecord, input_of, kind_of, loc_of, objects_of, step_of, tree_of
+from symgrad.trace.records import (
+    TraceRecord,
+    input_of,
+    kind_of,
+    loc_of,
+    objects_of,
+    step_of,
+    tree_of,
+    tree_stamp,
+)
 from symgrad.trace.reliance import FACTS, Reliance
 from symgrad.trace.traced import Traced
 
@@ -37,6 +46,10 @@ def renewed(record: TraceRecord, make: Callable[[], Function], fn: object, argum
 
 def _renewed(record: TraceRecord, make: Callable[[], Function], fn: object, arguments: Arguments) -> Traced:
     facts = record.facts
+    if facts["class"] != stamps.class_of(type(fn)):
+        raise Stale("the function")
+    if facts["names"] != [*arguments.names] or facts["tree"] != tree_stamp(arguments.tree):
+        raise Stale("the structure of the arguments")
     kinds = tuple(kind_of(json, leaf) for json, leaf in zip(facts["kinds"], arguments.leaves, strict=True))
     for kind, leaf, path in zip(kinds, arguments.leaves, arguments.paths, strict=True):
         if isinstance(kind, Dynamic) and leaf_kind(leaf) != kind:

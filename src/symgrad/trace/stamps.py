@@ -74,7 +74,9 @@ def constant(value: Any) -> str:
     if isinstance(value, np.dtype | np.generic):
         dtype = cast("np.dtype[Any]", getattr(value, "dtype", value))
         if dtype.kind in _KINDS and dtype.metadata is None:
-            return f"{cls.__name__} {dtype.str} {value.tobytes().hex() if isinstance(value, np.generic) else ''}"
+            return (
+                f"{cls.__name__} {dtype.str} {value.tobytes().hex() if isinstance(value, np.generic) else ''}"
+            )
     raise Unrecordable(f"it relies on a {cls.__name__}")
 
 
@@ -144,7 +146,12 @@ def _member(cls: type[Any], name: str, value: Any) -> str:
     if isinstance(value, MemberDescriptorType | GetSetDescriptorType):
         return named
     dunder = name.startswith("__") and name.endswith("__")
-    if (dunder and kind not in (FunctionType, staticmethod, classmethod)) or is_named_tuple(cls):
+    if kind in (FunctionType, staticmethod, classmethod):
+        # A named tuple is not shadowed: methods of the user's are not looked into.
+        written = getattr(value, "__func__", value).__code__.co_filename
+        if is_named_tuple(cls) and not written.startswith("<") and not is_library_file(written):
+            raise Unrecordable(f"it relies on the methods of the named tuple {cls.__name__}")
+    elif dunder or is_named_tuple(cls):
         return f"{named} {value!r}"  # an address in it is another in every process
     return named
 
