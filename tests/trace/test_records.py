@@ -156,7 +156,9 @@ SAME = {
         "def loss(x): return np.sum(M.w * x)"
     ),
     "a dict": "P = {'a': 2.0, 'b': [1, 2]}\ndef loss(x): return P['a'] * np.sum(x) + P['b'][0]",
-    "a dict of arrays": "P = {'a': X, 'b': (X, X)}\ndef loss(x): return np.sum(P['a'] * x) + np.sum(P['b'][1])",
+    "a dict of arrays": (
+        "P = {'a': X, 'b': (X, X)}\ndef loss(x): return np.sum(P['a'] * x) + np.sum(P['b'][1])"
+    ),
     "a dict argument": "args = ({'w': X, 'b': 1.0},)\ndef loss(p): return np.sum(p['w']) * p['b']",
     "a named tuple argument": (
         "class P(NamedTuple):\n  w: object\n  b: float\nargs = (P(X, 2.0),)\n"
@@ -167,9 +169,12 @@ SAME = {
         "  def scaled(self): return self.n * self.w\nargs = (P(X),)\ndef loss(p): return np.sum(p.scaled())"
     ),
     "a dataclass result": (
-        "@dataclasses.dataclass\nclass R:\n  a: object\n  b: object\ndef loss(x): return R(np.sum(x), [x, {'k': x}])"
+        "@dataclasses.dataclass\nclass R:\n  a: object\n  b: object\n"
+        "def loss(x): return R(np.sum(x), [x, {'k': x}])"
     ),
-    "a number that is fixed": "args = (X, 3)\ndef loss(x, n):\n  for _ in range(n): x = x * x\n  return np.sum(x)",
+    "a number that is fixed": (
+        "args = (X, 3)\ndef loss(x, n):\n  for _ in range(n): x = x * x\n  return np.sum(x)"
+    ),
     "an array that is fixed": "M = X > 0\ndef loss(x): return np.sum(x[M])",
     "a literal": "def loss(x): return np.sum(x[0] * np.sin(np.arange(5000.0)))",
     "functions of libraries": (
@@ -338,7 +343,8 @@ UNRECORDED = {
         "makes a set",
     ),
     "keys as a set": (
-        "P, Q = {'a': 1.0}, {'a': 2.0}\ndef loss(x): return sum(P[k] for k in P.keys() & Q.keys()) * np.sum(x)",
+        "P, Q = {'a': 1.0}, {'a': 2.0}\n"
+        "def loss(x): return sum(P[k] for k in P.keys() & Q.keys()) * np.sum(x)",
         "makes a set",
     ),
     "a hash": ("def loss(x): return np.sum(x) * (hash('a') % 2)", "hash"),

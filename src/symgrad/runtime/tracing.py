@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ from symgrad.runtime.request import Request
 from symgrad.trace.session import trace_function
 from symgrad.trace.traced import Traced
 from symgrad.trace.tracer import Tracer
+
+log = logging.getLogger("symgrad.compile")
 
 
 def traced(
@@ -20,7 +23,9 @@ def traced(
     static: tuple[int | str, ...],
 ) -> Traced:
     """The trace of a function that answers a request."""
-    return trace_function(fn, args, kwargs, differentiated=request.wrt, static=static)
+    found = trace_function(fn, args, kwargs, differentiated=request.wrt, static=static)
+    log.info("%s: traced", found.name)
+    return found
 
 
 def inlined(body: Block, values: Sequence[Any], outer: Tracer) -> tuple[Any, ...]:

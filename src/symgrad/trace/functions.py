@@ -175,7 +175,7 @@ def _fill(
         take = functools.partial(_taken, environment) if kept else environment.shadow
         made.cell_contents = take(content, contents)
         environment.writes.watch_cell(made, contents)
-    if fn.__defaults__ is not None:
+    if fn.__defaults__:
         defaults = environment.under(path, Attribute("__defaults__"), path.text)
         names = fn.__code__.co_varnames[: fn.__code__.co_argcount][-len(fn.__defaults__) :]
         shadow.__defaults__ = tuple(
