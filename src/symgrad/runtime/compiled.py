@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from symgrad.errors import ArgumentError
-from symgrad.runtime.call import Call, generated_call
+from symgrad.runtime.call import generated_call
 from symgrad.runtime.kept import kept, place_of
 from symgrad.runtime.late import CHECKS, EXPLAIN, STAGES, TRACING, late
 from symgrad.runtime.program import INTERPRETER, Program, input_values
@@ -39,6 +39,11 @@ class Options:
 class Compiled(Wrapping):
     """A compiled function: call it like the function; its stages can be looked at."""
 
+    def __new__(cls, *_: object) -> Compiled:
+        """An object of its own class: Python looks `__call__` up there, and finds the generated function."""
+        space = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
+        return object.__new__(type(cls)(cls.__name__, (cls,), space))
+
     def __init__(self, fn: Callable[..., Any], request: Request, options: Options) -> None:
         functools.update_wrapper(self, fn)
         self.fn = fn
@@ -47,11 +52,6 @@ class Compiled(Wrapping):
         self._signature = Signature(fn)
         self._variants: list[Program] = []  # most recently used first
         self._lock = threading.RLock()
-        self._call: Call = self._slow
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What was asked of the function, for these arguments."""
-        return self._call(*args, **kwargs)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """The compiled function as a method of an object, which keeps it."""
@@ -92,14 +92,20 @@ class Compiled(Wrapping):
         return Compiled, (self.fn, self.request, self.options)
 
     # ---- calls that the generated function was not made for ----
-    def _slow(self, /, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """What was asked of the function, for these arguments; a generated function takes the next such call.
+
+        `out`, if the function itself takes no argument of this name, gives arrays for gradients (of `compile`,
+        for results) to be written into: in their structure, with None where a fresh array is wanted.
+        """
+        out = None if self._signature.takes("out") else kwargs.pop("out", None)
         arguments = self._signature.bind(args, kwargs)
         program, captured = self._program(arguments, args, kwargs)
         values = input_values(program.traced, arguments.leaves, captured)
-        found = program.run(values)
+        found = program.run(values, out)
         if not any(isinstance(v, TracedValue) for v in values):
-            call = generated_call(program, self.fn, self._slow)
-            self._call = self._slow if call is None else call
+            call = generated_call(program, self.fn, functools.partial(Compiled.__call__, self))
+            setattr(type(self), "__call__", Compiled.__call__ if call is None else call)  # noqa: B010
         return unflatten(program.answer.result_tree, found)
 
     def seeded(self, args: tuple[Any, ...], seeds: Any) -> Any:

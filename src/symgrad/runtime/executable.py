@@ -37,10 +37,14 @@ class Executable:
         """The arenas of calls that are over."""
         return ArenaPool(self.arena_bytes)
 
-    def run(self, values: Sequence[object]) -> tuple[Any, ...]:
-        """All results, in order, on values of the right types in any layout; rank 0 as NumPy scalars."""
+    def run(self, values: Sequence[object], arrays: Sequence[Array] | None = None) -> tuple[Any, ...]:
+        """All results, in order, on values of the right types in any layout; rank 0 as NumPy scalars.
+
+        The others are written into `arrays`, which fit them, or into fresh ones.
+        """
         arguments = [prepared(v, t) for v, t in zip(values, self.params, strict=True)]
-        arrays = [np.empty(shape_of(t), t.dtype) for t in self.results if t.rank > 0]
+        if arrays is None:
+            arrays = [np.empty(shape_of(t), t.dtype) for t in self.results if t.rank > 0]
         if self.arena_bytes > 0:
             with self.pool.lent() as arena:
                 scalars = self.entry(*arguments, *arrays, arena)

@@ -12,9 +12,10 @@ from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from symgrad.errors import ArgumentError
 from symgrad.ir.types import ArrayType
 from symgrad.runtime.executable import Executable
-from symgrad.runtime.late import COMPILER, INTERPRETED, KEEPING, TRACING, late
+from symgrad.runtime.late import COMPILER, INTERPRETED, KEEPING, OUT, TRACING, late
 from symgrad.runtime.loading import load
 from symgrad.runtime.request import Answer
 from symgrad.trace.records import TraceRecord
@@ -139,11 +140,17 @@ class Program:
         params = (*made.params, *self.answer.seeds)
         return params, result_types(made.params, made.results, self.answer.transform)
 
-    def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """The results on values for all params: tracers where one of them is a tracer."""
+    def run(self, values: Sequence[Any], out: Any = None) -> tuple[Any, ...]:
+        """The results on values for all params: tracers where one of them is a tracer.
+
+        Those that are arrays are written into those of `out`, if it has any for them.
+        """
         outer = next((v for v in values if isinstance(v, TracedValue)), None)
         if outer is None:
-            return self.executable.run(values)
+            arrays = None if out is None else late(OUT).destinations(self, out, values)
+            return self.executable.run(values, arrays)
+        if out is not None:
+            raise ArgumentError("out= was passed where the call is traced", cure="leave it out there")
         return late(TRACING).inlined(self.joint.body, values, outer)
 
 

@@ -18,7 +18,7 @@ from symgrad.trace.transform import (
     Transform,
     ValueAndGradient,
 )
-from symgrad.trace.trees import Empty, Items, Leaf, TreeDef, children_of, leaf_paths
+from symgrad.trace.trees import Empty, Items, Leaf, TreeDef, children_of, leaf_count, leaf_paths
 
 if TYPE_CHECKING:
     from symgrad.ir.core import Function
@@ -46,6 +46,9 @@ class Request:
     has_aux: bool = False  # the function returns (loss, anything else)
 
 
+_NOTHING = Empty()
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """How a request is answered for one traced function."""
@@ -53,6 +56,8 @@ class Answer:
     transform: Transform
     result_tree: TreeDef  # of what the caller gets
     seeds: tuple[ArrayType, ...]  # params that the transform adds: tangents or cotangents
+    written: TreeDef = _NOTHING  # of the results that `out=` may give arrays for
+    first: int = 0  # the number of the first of these results
 
 
 def answer(request: Request, traced: Traced, arguments: Arguments) -> Answer:
@@ -64,14 +69,16 @@ def answer(request: Request, traced: Traced, arguments: Arguments) -> Answer:
     results = traced.result_tree
     match request.mode:
         case Mode.VALUE:
-            return Answer(Evaluate(), results, ())
+            return Answer(Evaluate(), results, (), results)
         case Mode.VALUE_AND_GRADIENT:
             _check_loss(request, traced)
-            return Answer(ValueAndGradient(wrt), Items(tuple, (results, bars)), ())
+            both = Items(tuple, (results, bars))
+            return Answer(ValueAndGradient(wrt), both, (), bars, leaf_count(results))
         case Mode.GRADIENT:
             _check_loss(request, traced)
             aux = children_of(results)[1] if request.has_aux else None
-            return Answer(Gradient(wrt), bars if aux is None else Items(tuple, (bars, aux)), ())
+            made = bars if aux is None else Items(tuple, (bars, aux))
+            return Answer(Gradient(wrt), made, (), bars)
         case Mode.PUSH_FORWARD:
             _check_real(traced)
             seeds = tuple(traced.params[i] for i in wrt)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, assert_never
 
 import numpy as np
@@ -22,6 +22,7 @@ from symgrad.trace.trees import (
     Mapping,
     Record,
     TreeDef,
+    alone,
     children_of,
     flatten,
     leaf_paths,
@@ -59,7 +60,7 @@ class _Check:
 
     def structure(self, found: TreeDef, wanted: TreeDef, path: str) -> None:
         """Raise at the first node that is another container than it must be."""
-        if _alone(found) != _alone(wanted):
+        if alone(found) != alone(wanted):
             must, cure = _what(wanted), "pass it in the same containers"
             if isinstance(wanted, Leaf):
                 must = str(self.types[path])
@@ -72,7 +73,7 @@ class _Check:
                 why=_WHY,
                 cure=cure,
             )
-        steps = leaf_paths(_alone(wanted), path)
+        steps = leaf_paths(alone(wanted), path)
         for below, child, step in zip(children_of(found), children_of(wanted), steps, strict=False):
             self.structure(below, child, step)
 
@@ -91,13 +92,6 @@ class _Check:
         raise DTypeError(
             what, loc=self.defined, why=_WHY, cure=f"pass it as np.asarray(..., dtype=np.{type.dtype})"
         )
-
-
-def _alone(tree: TreeDef) -> TreeDef:
-    """A node without what is below it."""
-    if isinstance(tree, Leaf | Empty):
-        return tree
-    return replace(tree, children=(Leaf(),) * len(tree.children))
 
 
 def _what(tree: TreeDef) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import ArgumentError
-from symgrad.trace.capture import Fetch, GuardFailed
+from symgrad.trace.capture import GuardFailed
+from symgrad.trace.fetching import Fetch
 from symgrad.trace.traced_value import TracedValue
 
 _WORK: Any = 10_000  # as np.shares_memory counts it
@@ -46,7 +47,7 @@ def apart(
                     )
         return found
 
-    return fetched
+    return Fetch(fetched, None)
 
 
 def _share(a: object, b: object) -> bool:

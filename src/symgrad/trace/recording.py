@@ -11,6 +11,7 @@ from symgrad.ir.types import ArrayType
 from symgrad.trace import stamps
 from symgrad.trace.arguments import Arguments
 from symgrad.trace.capture import Alias, Guard, HasCode, Identical, ObjectRoot, Path, reached
+from symgrad.trace.fetching import uses
 from symgrad.trace.origin import is_library_file, is_user_module
 from symgrad.trace.processes import check_same_everywhere
 from symgrad.trace.records import (
@@ -85,12 +86,12 @@ class _Found:
     def __init__(self, reliance: Reliance, fn: object, arguments: Arguments) -> None:
         self.captures = reliance.captures
         self.objects = objects_of(arguments.tree)
-        self.uses = self.captures.uses(reliance.arrays)
+        counts = uses(self.captures, reliance.arrays)
         self.values: dict[Path, Any] = {}
         self.numbers: dict[Path, int] = {}
         self.rows: list[Json] = []
         for path in self.captures.paths:
-            if self.uses[path] > 0 or isinstance(path.step, ObjectRoot):
+            if counts[path] > 0 or isinstance(path.step, ObjectRoot):
                 holder = None if path.parent is None else self.values[path.parent]
                 self.values[path] = reached(path.step, holder, fn, arguments.leaves)
                 self.numbers[path] = len(self.numbers)

@@ -13,7 +13,6 @@ from symgrad.trace.capture import (
     Captures,
     Content,
     Exactly,
-    Fetch,
     Guard,
     HasCode,
     Identical,
@@ -26,6 +25,7 @@ from symgrad.trace.capture import (
     set_members,
     snapshot,
 )
+from symgrad.trace.fetching import Fetch, fetcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class Reliance:
     in_order: tuple[int, ...]  # leaves that must be contiguous
     counts: bool  # the function counts numbers outside, once a trace
 
-    def fetch(self, paths: Sequence[str]) -> Fetch:
-        """`fetch(function, leaves)`; `paths` are what the user calls the leaves."""
-        fetch = self.captures.fetcher(self.arrays)
+    def fetch(self, fn: object, paths: Sequence[str]) -> Fetch:
+        """What gives the arrays that a function captures; `paths` are what the user calls the leaves."""
+        fetch = fetcher(self.captures, self.arrays, fn)
         return apart(fetch, self.written, self.in_order, paths, [path.text for path in self.arrays])
 
 

@@ -87,7 +87,7 @@ def _renewed(record: TraceRecord, make: Callable[[], Function], fn: object, argu
         arguments.tree,
         kinds,
         tree_of(facts["result_tree"], values),
-        reliance.fetch(arguments.paths),
+        reliance.fetch(fn, arguments.paths),
         leaf_test(kinds),
         tuple(facts["notes"]),
         tuple(facts["loops"]),

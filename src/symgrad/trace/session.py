@@ -264,7 +264,7 @@ class _Attempt:
             arguments.tree,
             tuple(self.kinds),
             result_tree,
-            reliance.fetch(arguments.paths),
+            reliance.fetch(self.request.fn, arguments.paths),
             leaf_test(tuple(self.kinds)),
             (
                 *self.notes,

@@ -12,7 +12,8 @@ from types import MappingProxyType
 from typing import Any, NoReturn, TypeAlias
 
 from symgrad.errors import ImpureError, Loc
-from symgrad.trace.capture import Attribute, Fetch, GuardFailed, Item, Key, Path, reached
+from symgrad.trace.capture import Attribute, GuardFailed, Item, Key, Path, reached
+from symgrad.trace.fetching import Fetch
 from symgrad.trace.places import caller
 from symgrad.trace.raised import raised
 

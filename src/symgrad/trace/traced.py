@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from symgrad.errors import Loc
 from symgrad.ir.types import ArrayType
-from symgrad.trace.capture import Fetch
+from symgrad.trace.fetching import Fetch
 from symgrad.trace.leaf_kinds import LeafKind
 from symgrad.trace.promotion import Weak
 from symgrad.trace.trees import TreeDef, insertion_orders
