@@ -21,8 +21,8 @@ def loss(x, w):
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
 value, gradient = loss(np.linspace(-1, 1, 12).reshape(4, 3), np.ones(3))
 print("value", float(value).hex(), gradient.tobytes().hex())
-heavy = ("symgrad.trace.tracer", "symgrad.ir.core", "symgrad.passes.pipeline", "symgrad.codegen.lower", "scipy")
-print("loaded", *sorted(m for m in heavy if m in sys.modules))
+heavy = "trace.tracer", "ir.core", "passes.pipeline", "codegen.lower"
+print("loaded", *(m for m in heavy if f"symgrad.{m}" in sys.modules))
 """
 
 

@@ -1,4 +1,4 @@
-"""The disk cache: one directory a compiled program, put in place whole, and checked byte for byte before use.
+"""The disk cache: a directory for each program and each trace, put in place whole, checked byte for byte.
 
 What is read from it is run as code.  So the cache directory must be the user's alone; one that is not is
 refused, and a private directory that lasts as long as the process takes its place.
@@ -143,17 +143,18 @@ class Cache:
 
     def info(self) -> CacheInfo:
         """How many entries there are, and how large."""
-        sizes = [size for _, size, _ in self._entries()]
-        return CacheInfo(self.directory, len(sizes), sum(sizes), self.limit)
+        found = [(size, (place / "program.py").exists()) for _, size, place in self._entries()]
+        programs = sum(is_program for _, is_program in found)
+        return CacheInfo(self.directory, programs, sum(size for size, _ in found), self.limit)
 
     def clear(self) -> int:
-        """The number of entries removed, which is all there were."""
-        places = [place for _, _, place in self._entries()]
-        for place in places:
+        """The number of programs removed, which is all there were; their traces go with them."""
+        programs = self.info().entries
+        for place in [place for _, _, place in self._entries()]:
             self._remove(place)
         for place in self.directory.glob(".*"):
             shutil.rmtree(place, ignore_errors=True)
-        return len(places)
+        return programs
 
     def prune(self, keep: str | None = None) -> int:
         """The number of entries removed, least recently used first, to come under the limit; `keep` stays."""
@@ -352,7 +353,7 @@ def info() -> CacheInfo:
 
 
 def clear() -> int:
-    """The number of entries removed from the user's cache, which is all there were."""
+    """The number of programs removed from the user's cache, which is all there were."""
     return open_cache().clear()
 
 
@@ -365,17 +366,22 @@ def cache_key(ir_text: str, transform: str, options: Mapping[str, Json], cpu: Ca
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
+def _states(folder: str, name: str) -> Iterator[str]:
+    """The name, size and time of every source file below a folder."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                state = entry.stat()
+                yield f"{name}{entry.name} {state.st_size} {state.st_mtime_ns}"
+            elif entry.is_dir() and entry.name != "__pycache__":
+                yield from _states(entry.path, f"{name}{entry.name}/")
+
+
 @functools.cache
 def _versions() -> tuple[str, ...]:
     """The versions of what makes the module's text; of symgrad itself, the state of its files."""
-    source = Path(__file__).parents[1]
-    own = [
-        f"{path.relative_to(source)} {state.st_size} {state.st_mtime_ns}"
-        for path in sorted(source.rglob("*.py"))
-        for state in [path.stat()]
-    ]
     return (
-        *own,
+        *sorted(_states(os.path.dirname(os.path.dirname(__file__)), "")),
         f"numpy {np.__version__}",
         platform.python_implementation(),
         platform.python_version(),

@@ -39,7 +39,7 @@ class Options:
 class Compiled(Wrapping):
     """A compiled function: call it like the function; its stages can be looked at."""
 
-    def __new__(cls, *_: object) -> Compiled:
+    def __new__(cls, fn: Callable[..., Any], request: Request, options: Options) -> Compiled:
         """An object of its own class: Python looks `__call__` up there, and finds the generated function."""
         space = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
         return object.__new__(type(cls)(cls.__name__, (cls,), space))
@@ -93,7 +93,7 @@ class Compiled(Wrapping):
 
     # ---- calls that the generated function was not made for ----
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What was asked of the function, for these arguments; a generated function takes the next such call.
+        """What was asked of the function; a generated function takes the next such call.
 
         `out`, if the function itself takes no argument of this name, gives arrays for gradients (of `compile`,
         for results) to be written into: in their structure, with None where a fresh array is wanted.

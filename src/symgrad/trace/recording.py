@@ -7,7 +7,6 @@ import logging
 from types import FunctionType, ModuleType
 from typing import Any
 
-from symgrad.ir.types import ArrayType
 from symgrad.trace import stamps
 from symgrad.trace.arguments import Arguments
 from symgrad.trace.capture import Alias, Guard, HasCode, Identical, ObjectRoot, Path, reached
@@ -49,8 +48,8 @@ def recorded(traced: Traced, reliance: Reliance, fn: object, arguments: Argument
 
 
 def _record(traced: Traced, reliance: Reliance, fn: object, arguments: Arguments) -> TraceRecord:
-    if any(isinstance(leaf, TracedValue | ArrayType) for leaf in arguments.leaves):
-        raise Unrecordable("it was not traced for values")
+    if any(isinstance(leaf, TracedValue) for leaf in arguments.leaves):
+        raise Unrecordable("it was traced inside another trace")
     if reliance.counts:
         raise Unrecordable("it counts, once a trace, numbers that live outside it")
     literals = tuple(item.array for item in traced.inputs if isinstance(item, Literal))
