@@ -197,15 +197,17 @@ def _write_outs(program: Program, arguments: list[str], out: bool, source: Sourc
         source.rows += [f"  {row}" for row in rows]
         return outs
     # Also where no result is an array: then what was passed is refused.
-    into = source.name(functools.partial(_destinations, program))
+    into = source.name(_taker(program))
     taken = f"{''.join(f'{name}, ' for name in outs)}= {into}(out, ({''.join(f'{x}, ' for x in arguments)}))"
     taken = taken if outs else taken.removeprefix("= ")
     source.rows += ["  if out is absent:", *(f"   {row}" for row in rows or ["pass"]), f"  else: {taken}"]
     return outs
 
 
-def _destinations(program: Program, out: Any, inputs: Sequence[object]) -> list[Array]:
-    return late(OUT).destinations(program, out, inputs)
+def _taker(program: Program) -> Callable[[Any, Sequence[object]], Sequence[Array]]:
+    """What gives an array for each result, given `out` and the inputs; made when it is first called."""
+    made = functools.cache(lambda: late(OUT).taker(program))
+    return lambda out, inputs: made()(out, inputs)
 
 
 def _results(program: Program, outs: Iterator[str], source: Source) -> str:

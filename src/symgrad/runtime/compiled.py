@@ -95,8 +95,8 @@ class Compiled(Wrapping):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """What was asked of the function; a generated function takes the next such call.
 
-        `out`, if the function itself takes no argument of this name, gives arrays for gradients (of `compile`,
-        for results) to be written into: in their structure, with None where a fresh array is wanted.
+        `out`, if the function itself takes no argument of this name, gives arrays for gradients to be written
+        into (of `compile`: results), in their structure, with None where a fresh array is wanted.
         """
         out = None if self._signature.takes("out") else kwargs.pop("out", None)
         arguments = self._signature.bind(args, kwargs)

@@ -24,11 +24,11 @@ def explanation(program: Program) -> str:
         ("inputs", [f"{type} {what}" for type, _, what in _inputs(program)]),
         ("fixed in the program", list(program.traced.notes) or ["nothing"]),
         ("loops and branches", list(program.traced.loops) or ["none"]),
-        ("the next process", [_next_process(program)]),
         ("passes", list(_passes(program))),
         ("blocks of rows", [str(tiling) for tiling in tilings(program.optimized)] or ["none"]),
         ("kernels", [row for report in fusion_report(program.fused) for row in str(report).splitlines()]),
         ("memory", memory_text(memory_report(scheduled)).splitlines()),
+        ("the next process", [_next_process(program)]),
     ]
     return "\n".join(row for title, rows in sections for row in (f"{title}:", *(f"  {row}" for row in rows)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, assert_never, cast
 
 import numpy as np
@@ -19,15 +19,48 @@ from symgrad.trace.trees import (
     Mapping,
     Record,
     TreeDef,
+    TreeMismatch,
     alone,
     children_of,
     flatten,
+    flattener,
     leaf_count,
     leaf_paths,
 )
 
 _WORK: Any = 10_000  # as np.shares_memory counts it
 _WHY = "results are written into it while the inputs are still read"
+
+
+def taker(program: Program) -> Callable[[Any, Sequence[object]], Sequence[Array]]:
+    """A fast `destinations` for one program: what does not plainly fit is left to that."""
+    answer, results = program.answer, program.executable.results
+    flat = flattener(answer.written)
+    stop = answer.first + leaf_count(answer.written)
+    wanted = [(shape_of(type), type.dtype) for type in results[answer.first : stop]]
+    before, after = (
+        [type for type in part if type.rank > 0] for part in (results[: answer.first], results[stop:])
+    )
+    share = np.may_share_memory
+
+    def taken(out: Any, inputs: Sequence[object]) -> Sequence[Array]:
+        try:
+            leaves: tuple[Any, ...] = flat(out)
+        except TreeMismatch:
+            return destinations(program, out, inputs)
+        others = [x for x in inputs if type(x) is np.ndarray]
+        for leaf, (shape, dtype) in zip(leaves, wanted, strict=True):
+            fits = type(leaf) is np.ndarray and leaf.shape == shape and leaf.dtype is dtype and shape
+            if not fits or not leaf.flags.carray or any(share(leaf, other) for other in others):
+                return destinations(program, out, inputs)
+            others.append(leaf)
+        return (*map(_fresh, before), *leaves, *map(_fresh, after))
+
+    return taken
+
+
+def _fresh(type: ArrayType) -> Array:
+    return np.empty(shape_of(type), type.dtype)
 
 
 def destinations(program: Program, out: Any, inputs: Sequence[object]) -> list[Array]:
@@ -55,7 +88,7 @@ def destinations(program: Program, out: Any, inputs: Sequence[object]) -> list[A
             taken.append((f"`{path}`", array))
             found.append(array)
         elif type.rank > 0:
-            found.append(np.empty(shape_of(type), type.dtype))
+            found.append(_fresh(type))
     return found
 
 

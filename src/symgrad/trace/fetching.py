@@ -54,6 +54,7 @@ LEAVES = "a0"  # what generated code calls the tuple of the leaves of the argume
 UNREACHED = "(AttributeError, KeyError, IndexError, TypeError, ValueError)"  # a value is not where it was
 
 _PACK = struct.Struct("d").pack
+_UNCHANGEABLE = (type(None), bool, int, float, str, bytes)
 _HEAP_TYPE = 1 << 9  # of the flags of a class: it may be dropped
 # What nobody can change about an object of exactly this class.
 _FIXED: dict[type[Any], tuple[str, ...]] = {
@@ -198,7 +199,15 @@ class _Writer:
 
 def _holds_forever(guard: Guard, value: Any) -> bool:
     """Whether a fact about a value that stays what it is cannot change with what the value holds."""
-    return isinstance(guard, Exactly | Identical) or (isinstance(guard, Length) and type(value) is tuple)
+    match guard:
+        case Exactly() | Identical():
+            return True
+        case Length():
+            return type(value) is tuple
+        case Snapshot():
+            return type(value) is tuple and all(type(item) in _UNCHANGEABLE for item in value)
+        case _:
+            return False
 
 
 def failure(guard: Guard, v: str, source: Source, variables: dict[Path, str]) -> str:
