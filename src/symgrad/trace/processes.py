@@ -18,7 +18,8 @@ _BUILTINS = {
     **dict.fromkeys(("globals", "locals", "vars", "dir"), "calls {}(), and may rely on any name"),
     "print": "calls print(), which prints when it is traced",
 }
-_MEMBERS = frozenset({"&", "|", "-", "^"})  # of the keys of dicts, these make sets
+# Operators that make sets of what these methods of dicts give; a difference of items is not worth the doubt.
+_VIEWS = {"&": {"keys", "items"}, "|": {"keys", "items"}, "^": {"keys", "items"}, "-": {"keys"}}
 
 
 def check_same_everywhere(fn: FunctionType) -> None:
@@ -42,7 +43,7 @@ def _reason(code: CodeType, fn: FunctionType) -> str | None:
             return _BUILTINS["set"]
         if name in ("LOAD_GLOBAL", "LOAD_NAME") and value in _BUILTINS and value not in fn.__globals__:
             return _BUILTINS[value].format(value)
-        if name == "BINARY_OP" and instruction.argrepr in _MEMBERS and "keys" in code.co_names:
+        if name == "BINARY_OP" and not _VIEWS.get(instruction.argrepr, set()).isdisjoint(code.co_names):
             return _BUILTINS["set"]
     return None
 

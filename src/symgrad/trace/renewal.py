@@ -36,7 +36,9 @@ class Stale(Exception):  # noqa: N818 - a signal to trace, not a fault
 def renewed(record: TraceRecord, make: Callable[[], Function], fn: object, arguments: Arguments) -> Traced:
     """The trace as it would be made now; raises `Stale` if it may be another. `make` reads its function."""
     try:
-        return _renewed(record, make, fn, arguments)
+        found = _renewed(record, make, fn, arguments)
+        found.fetch(fn, arguments.leaves)  # which looks at the memory of the arguments besides
+        return found
     except Stale:
         raise
     except Exception as error:
