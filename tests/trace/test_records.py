@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import linecache
 import math
 import sys
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from symgrad.ir.interpreter import interpret
+from renewing import Process, module, record_of, run
 from symgrad.ir.types import parse_type
-from symgrad.trace.arguments import Arguments, Signature
-from symgrad.trace.records import TraceRecord
 from symgrad.trace.renewal import Stale, renewed
 from symgrad.trace.session import trace_function
-from symgrad.trace.traced import ArgumentLeaf, Captured, Literal, Traced
 from symgrad.trace.traced_value import TracedValue
-from symgrad.trace.trees import flatten, unflatten
+from symgrad.trace.trees import flatten
 
 HEAD = """
 import dataclasses, functools, math, operator, types
@@ -44,36 +37,6 @@ def helper(x):
 """
 
 
-@dataclass(frozen=True)
-class Process:
-    """What stands for a process: modules that were made of the files as they were when it began."""
-
-    loss: Any
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-
-    @property
-    def arguments(self) -> Arguments:
-        """The call."""
-        return Signature(self.loss).bind(self.args, self.kwargs)
-
-    def trace(self) -> Traced:
-        """The trace that this process makes."""
-        return trace_function(self.loss, self.args, self.kwargs)
-
-
-def module(folder: Path, name: str, text: str) -> ModuleType:
-    """The module that a file of this text is, loaded anew."""
-    path = folder / f"{name}.py"
-    path.write_text(text, encoding="utf-8")
-    linecache.checkcache(str(path))
-    made = ModuleType(name)
-    made.__file__ = str(path)
-    sys.modules[name] = made
-    exec(compile(text, str(path), "exec"), made.__dict__)
-    return made
-
-
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Any]:
     """A function that starts a process, given the texts of the user's module and of another that it uses."""
@@ -89,30 +52,6 @@ def start(tmp_path: Path) -> Iterator[Any]:
         del sys.modules[name]
         if old is not None:
             sys.modules[name] = old
-
-
-def record_of(process: Process) -> TraceRecord:
-    """The record of a trace, as it comes back from a file."""
-    record = process.trace().record
-    assert isinstance(record, TraceRecord), record
-    return TraceRecord(json.loads(json.dumps(record.facts)), record.literals)
-
-
-def run(traced: Traced, process: Process) -> Any:
-    """What the program gives for the call of a process."""
-    leaves = process.arguments.leaves
-    captured = traced.fetch(process.loss, leaves)
-    values: list[Any] = []
-    for source, type in zip(traced.inputs, traced.params, strict=True):
-        match source:
-            case ArgumentLeaf(index, _, _):
-                value = leaves[index]
-            case Captured(slot, _):
-                value = captured[slot]
-            case Literal(array):
-                value = array
-        values.append(np.asarray(value, type.dtype))
-    return unflatten(traced.result_tree, interpret(traced.function, *values))
 
 
 def is_kept(start: Any, first: str, second: str, helping: str = HELPING) -> bool:
