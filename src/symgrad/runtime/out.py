@@ -105,7 +105,7 @@ def _leaves(tree: TreeDef, out: Any, path: str, loc: Loc | None) -> Iterator[Any
             fits, parts = False, list[Any]()
         case Items(cls, children):
             fits = type(out) is cls and len(out) == len(children)
-            parts = [*out] if fits else []
+            parts = [*cast("Sequence[Any]", out)] if fits else []
         case Mapping(_, keys):
             fits = isinstance(out, dict) and cast("dict[Any, Any]", out).keys() == set(keys)
             parts = [out[key] for key in keys] if fits else []

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FunctionType, MethodType, ModuleType
-from typing import Any, assert_never
+from typing import Any, assert_never, cast
 
 import numpy as np
 
@@ -205,7 +205,8 @@ def _holds_forever(guard: Guard, value: Any) -> bool:
         case Length():
             return type(value) is tuple
         case Snapshot():
-            return type(value) is tuple and all(type(item) in _UNCHANGEABLE for item in value)
+            items = cast("tuple[object, ...]", value)
+            return type(items) is tuple and all(type(item) in _UNCHANGEABLE for item in items)
         case _:
             return False
 
