@@ -97,15 +97,16 @@ def _leaves(tree: TreeDef, out: Any, path: str, loc: Loc | None) -> Iterator[Any
     if out is None:
         yield from [None] * leaf_count(tree)
         return
+    parts: list[Any] = []
     match tree:
         case Leaf():
             yield out
             return
         case Empty():
-            fits, parts = False, list[Any]()
+            fits = False
         case Items(cls, children):
             fits = type(out) is cls and len(out) == len(children)
-            parts = [*cast("Sequence[Any]", out)] if fits else []
+            parts = list(cast("Sequence[Any]", out)) if fits else []
         case Mapping(_, keys):
             fits = isinstance(out, dict) and cast("dict[Any, Any]", out).keys() == set(keys)
             parts = [out[key] for key in keys] if fits else []
