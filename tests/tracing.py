@@ -11,7 +11,8 @@ import numpy as np
 from symgrad.ir.interpreter import interpret
 from symgrad.trace.arguments import Signature
 from symgrad.trace.capture import GuardFailed
-from symgrad.trace.session import ArgumentLeaf, Captured, Literal, Traced, trace_function
+from symgrad.trace.session import trace_function
+from symgrad.trace.traced import ArgumentLeaf, Captured, Literal, Traced
 from symgrad.trace.trees import flatten, unflatten
 
 

@@ -12,6 +12,8 @@ value, gradient = loss(np.ones(3))
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from symgrad import errors
 from symgrad.api import (
     check_grads,
@@ -25,12 +27,15 @@ from symgrad.api import (
     value_and_grad,
     vjp,
 )
-from symgrad.ir.interpreter import interpret
-from symgrad.ir.parser import parse_function
-from symgrad.ir.printer import format_function
 from symgrad.runtime.compiled import Compiled
-from symgrad.trace.structured import cond, fori_loop, scan, while_loop
+from symgrad.runtime.late import late
 from symgrad.trace.trees import register_pytree_node
+
+if TYPE_CHECKING:
+    from symgrad.ir.interpreter import interpret
+    from symgrad.ir.parser import parse_function
+    from symgrad.ir.printer import format_function
+    from symgrad.trace.structured import cond, fori_loop, scan, while_loop
 
 __version__ = "0.1.0"
 
@@ -39,3 +44,18 @@ __all__ = [
     "format_function", "grad", "interpret", "jvp", "parse_function", "register_pytree_node", "scan", "spec",
     "stop_gradient", "trace", "value_and_grad", "vjp", "while_loop",
 ]  # fmt: skip
+
+# Names that are found when they are first used, for what defines them takes time to load.
+_LATE = {
+    "interpret": "symgrad.ir.interpreter",
+    "parse_function": "symgrad.ir.parser",
+    "format_function": "symgrad.ir.printer",
+    **dict.fromkeys(("cond", "fori_loop", "scan", "while_loop"), "symgrad.trace.structured"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATE:
+        raise AttributeError(f"module 'symgrad' has no attribute {name!r}")
+    found = globals()[name] = getattr(late(_LATE[name]), name)
+    return found

@@ -9,17 +9,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 from symgrad.errors import ArgumentError
-from symgrad.ir.core import Function
-from symgrad.ir.ops import elementwise
 from symgrad.ir.types import ArrayType, parse_type
 from symgrad.runtime.compiled import Compiled, Options
-from symgrad.runtime.late import CHECKS, COMPILER, late
+from symgrad.runtime.late import CHECKS, COMPILER, ELEMENTWISE, TRACER, late
 from symgrad.runtime.program import DEFAULT_TARGET, INTERPRETER
 from symgrad.runtime.request import Argnum, Mode, Request
-from symgrad.trace.session import trace_function
 from symgrad.trace.trees import tree_map
 
 if TYPE_CHECKING:
+    from symgrad.ir.core import Function
     from symgrad.runtime.check_report import CheckReport
 
 Fn: TypeAlias = Callable[..., Any]
@@ -322,7 +320,7 @@ def check_grads(
 
 def stop_gradient(x: Any) -> Any:
     """x, a constant to differentiation; for a dict, list, tuple or dataclass, each array of it."""
-    return tree_map(elementwise.stop_gradient, x)
+    return tree_map(late(ELEMENTWISE).stop_gradient, x)
 
 
 def spec(text: str) -> ArrayType:
@@ -336,4 +334,4 @@ def trace(fn: Fn, *args: Any, **kwargs: Any) -> Function:
     Print it with `print(symgrad.format_function(...))`, run it with `symgrad.interpret(...)`.
     """
     _check_callable(fn, "trace")
-    return trace_function(fn, args, kwargs).function
+    return late(TRACER).trace_function(fn, args, kwargs).function

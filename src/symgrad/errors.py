@@ -123,3 +123,14 @@ class CacheError(SymgradError, OSError):
 
 class InternalError(SymgradError, RuntimeError):
     """A fault of symgrad itself, never of the user's program."""
+
+
+def not_differentiable(
+    function: str, path: str, what: str, cure: str | None = None
+) -> NotDifferentiableError:
+    """The error for an argument that has no derivative, given what it is."""
+    return NotDifferentiableError(
+        f"{function}: the gradient was asked for `{path}`, which is {what}",
+        why="only floating-point arguments have derivatives",
+        cure="pass floats, or name other arguments with argnums" if cure is None else cure,
+    )

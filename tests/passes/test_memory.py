@@ -14,7 +14,7 @@ from symgrad.ir.core import Function, Op, Space, Value
 from symgrad.ir.interpreter import run_block
 from symgrad.ir.overwriting import can_overwrite
 from symgrad.ir.parser import parse_function
-from symgrad.ir.storage import ALIGNMENT
+from symgrad.ir.types import ALIGNMENT
 from symgrad.passes import PASSES, PassRunner, schedule
 from symgrad.passes.allocate import MANY, TOO_MANY, Lifetime, allocate, peak
 from symgrad.passes.memory import arena_bytes, lower_bound, memory_report, simulate

@@ -16,7 +16,9 @@ import pytest
 from symgrad.errors import ArgumentError, DTypeError, TracedValueError, UnsupportedError
 from symgrad.ir.types import parse_type
 from symgrad.trace.arguments import Signature
-from symgrad.trace.session import ArgumentLeaf, Captured, Literal, Static, trace_function
+from symgrad.trace.leaf_kinds import Static
+from symgrad.trace.session import trace_function
+from symgrad.trace.traced import ArgumentLeaf, Captured, Literal
 from symgrad.trace.tracer import Tracer
 from tracing import Program, agree
 

@@ -34,8 +34,7 @@ from symgrad.ir.dims import Dim
 from symgrad.ir.index_names import ENDLESS
 from symgrad.ir.opdef import Flow, Measure, View
 from symgrad.ir.regions import as_while, flow_of
-from symgrad.ir.storage import ALIGNMENT
-from symgrad.ir.types import ArrayType
+from symgrad.ir.types import ALIGNMENT, ArrayType
 from symgrad.passes.blas_form import blas_form
 
 MAX_TOGETHER = 64  # small kernels that are one

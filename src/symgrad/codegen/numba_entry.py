@@ -15,6 +15,8 @@ from typing import Any
 from llvmlite import binding, ir
 from numba import config, njit
 from numba.core import cgutils, types
+from numba.core.caching import FunctionCache
+from numba.core.runtime.nrt import rtsys
 from numba.extending import intrinsic
 
 _bound: set[str] = set()  # the modules whose steps are machine code
@@ -31,9 +33,31 @@ def _symbol(module: str) -> str:
     return f"{module}.steps"
 
 
+class _Stored(FunctionCache):
+    """numba's files beside a module, loaded without all that numba knows about typing and compiling."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The machine code for a signature; None if it is not there.
+
+        It needs numba's runtime alone. What a compilation needs numba loads when it begins one.
+        """
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+
 def entry(signature: Any) -> Callable[[Callable[..., Any]], Any]:
     """A decorator: a function that Python calls, compiled at once for one signature or taken from disk."""
-    return njit(signature, error_model="numpy", nogil=True, cache=True, no_cfunc_wrapper=True)
+
+    def compiled(function: Callable[..., Any]) -> Any:
+        made = njit(error_model="numpy", nogil=True, no_cfunc_wrapper=True)(function)
+        if made is not function:  # numba is not disabled
+            made._cache = _Stored(function)
+            made.compile(signature)
+            made.disable_compile()
+        return made
+
+    return compiled
 
 
 def kernel(function: Callable[..., Any]) -> Any:

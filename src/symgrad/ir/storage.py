@@ -24,8 +24,7 @@ from symgrad.ir.index_names import ranges_inside
 from symgrad.ir.opdef import Flow
 from symgrad.ir.overwriting import can_overwrite, is_alias
 from symgrad.ir.regions import as_for, as_while, flow_of
-
-ALIGNMENT = 64  # of every offset in the arena, in bytes
+from symgrad.ir.types import ALIGNMENT
 
 _FOREVER = 1 << 60  # after the last op of every block
 

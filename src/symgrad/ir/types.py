@@ -14,6 +14,8 @@ from symgrad.ir.dims import Dim, Shape
 
 DType: TypeAlias = np.dtype[Any]
 
+ALIGNMENT = 64  # bytes: every array of an arena begins at a multiple
+
 _SHORT: dict[str, str] = {
     "float64": "f64", "float32": "f32", "float16": "f16",
     "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8",

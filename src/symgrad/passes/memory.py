@@ -20,7 +20,7 @@ from symgrad.ir.index_names import ranges_inside
 from symgrad.ir.opdef import Flow
 from symgrad.ir.overwriting import is_alias
 from symgrad.ir.regions import flow_of
-from symgrad.ir.storage import ALIGNMENT
+from symgrad.ir.types import ALIGNMENT
 from symgrad.passes.allocate import Lifetime, allocate
 from symgrad.passes.slots import Slot, Slots, slots_of
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from symgrad.ir.storage import ALIGNMENT
+from symgrad.ir.types import ALIGNMENT
 
 Arena: TypeAlias = "np.ndarray[Any, np.dtype[np.uint8]]"
 

@@ -12,7 +12,7 @@ from symgrad.ir import dims
 from symgrad.ir.core import Block, Function, with_body
 from symgrad.passes.autodiff import jvp
 from symgrad.runtime.check_points import joined, scales
-from symgrad.runtime.executable import interpreted
+from symgrad.runtime.interpreted import interpreted
 from symgrad.runtime.quotients import STEPS, Vector, slope
 
 # Values that have more entries than this together are not gone through.

@@ -1,4 +1,4 @@
-"""The disk cache: one directory a compiled program, put in place whole, and checked byte for byte before use.
+"""The disk cache: a directory for each program and each trace, put in place whole, checked byte for byte.
 
 What is read from it is run as code.  So the cache directory must be the user's alone; one that is not is
 refused, and a private directory that lasts as long as the process takes its place.
@@ -38,7 +38,8 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 DEFAULT_LIMIT = 1 << 30  # bytes of all entries together
 _ABANDONED = 24 * 3600.0  # seconds after which a directory that a builder left behind is removed
 _KEY = re.compile(r"[0-9a-f]{64}")
-_OWN_FILES = frozenset({"program.py", "meta.json"})
+_PROGRAM = frozenset({"program.py", "meta.json"})  # files of a compiled program
+_TRACE = frozenset({"trace.json"})  # of a trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +93,22 @@ class Cache:
 
     def build(self, key: str, program: str, meta: Json, compile: Callable[[Path], None]) -> Entry:
         """The entry made of a program's text, of `meta`, and of what `compile` leaves beside the program."""
+
+        def fill(directory: Path) -> None:
+            """The files of a program."""
+            (directory / "program.py").write_text(program, encoding="utf-8")
+            (directory / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
+            compile(directory / "program.py")
+
+        return self.store(key, fill)
+
+    def store(self, key: str, fill: Callable[[Path], None]) -> Entry:
+        """The entry made of the files that `fill` puts into a directory."""
         place = self._place(key)
         log.info("build %s", key)
         staging = Path(tempfile.mkdtemp(dir=self.directory, prefix=".build-"))
         try:
-            (staging / "program.py").write_text(program, encoding="utf-8")
-            (staging / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
-            compile(staging / "program.py")
+            fill(staging)
             files = {name: _digest(staging / name) for name in _files(staging)}
             (staging / "manifest.json").write_text(json.dumps({"files": files}), encoding="utf-8")
             entry = self._publish(Entry(key, place), staging)
@@ -106,6 +116,14 @@ class Cache:
             shutil.rmtree(staging, ignore_errors=True)
         self.prune(keep=key)
         return entry
+
+    def holds(self, key: str) -> bool:
+        """Whether there is an entry of this key, sound or not."""
+        return os.path.lexists(self._place(key))
+
+    def remove(self, key: str) -> None:
+        """Remove the entry of a key, if there is one."""
+        self._remove(self._place(key))
 
     def _publish(self, entry: Entry, staging: Path) -> Entry:
         """The entry that holds after a race for its place: this one, or an earlier one that is sound."""
@@ -125,17 +143,18 @@ class Cache:
 
     def info(self) -> CacheInfo:
         """How many entries there are, and how large."""
-        sizes = [size for _, size, _ in self._entries()]
-        return CacheInfo(self.directory, len(sizes), sum(sizes), self.limit)
+        found = [(size, (place / "program.py").exists()) for _, size, place in self._entries()]
+        programs = sum(is_program for _, is_program in found)
+        return CacheInfo(self.directory, programs, sum(size for size, _ in found), self.limit)
 
     def clear(self) -> int:
-        """The number of entries removed, which is all there were."""
-        places = [place for _, _, place in self._entries()]
-        for place in places:
+        """The number of programs removed, which is all there were; their traces go with them."""
+        programs = self.info().entries
+        for place in [place for _, _, place in self._entries()]:
             self._remove(place)
         for place in self.directory.glob(".*"):
             shutil.rmtree(place, ignore_errors=True)
-        return len(places)
+        return programs
 
     def prune(self, keep: str | None = None) -> int:
         """The number of entries removed, least recently used first, to come under the limit; `keep` stays."""
@@ -205,7 +224,8 @@ def _damage(directory: Path) -> str | None:
         if not stat.S_ISREG(manifest.lstat().st_mode):
             return "the manifest is not a file"
         wanted = json.loads(manifest.read_text(encoding="utf-8"))["files"]
-        if not wanted.keys() >= _OWN_FILES or sorted(wanted) != _files(directory):
+        whole = wanted.keys() >= _PROGRAM or wanted.keys() >= _TRACE
+        if not whole or sorted(wanted) != _files(directory):
             return "files were added or are missing"
         for name, digest in wanted.items():
             path = directory / name
@@ -333,7 +353,7 @@ def info() -> CacheInfo:
 
 
 def clear() -> int:
-    """The number of entries removed from the user's cache, which is all there were."""
+    """The number of programs removed from the user's cache, which is all there were."""
     return open_cache().clear()
 
 
@@ -346,17 +366,22 @@ def cache_key(ir_text: str, transform: str, options: Mapping[str, Json], cpu: Ca
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
+def _states(folder: str, name: str) -> Iterator[str]:
+    """The name, size and time of every source file below a folder."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                state = entry.stat()
+                yield f"{name}{entry.name} {state.st_size} {state.st_mtime_ns}"
+            elif entry.is_dir() and entry.name != "__pycache__":
+                yield from _states(entry.path, f"{name}{entry.name}/")
+
+
 @functools.cache
 def _versions() -> tuple[str, ...]:
     """The versions of what makes the module's text; of symgrad itself, the state of its files."""
-    source = Path(__file__).parents[1]
-    own = [
-        f"{path.relative_to(source)} {state.st_size} {state.st_mtime_ns}"
-        for path in sorted(source.rglob("*.py"))
-        for state in [path.stat()]
-    ]
     return (
-        *own,
+        *sorted(_states(os.path.dirname(os.path.dirname(__file__)), "")),
         f"numpy {np.__version__}",
         platform.python_implementation(),
         platform.python_version(),

@@ -6,30 +6,35 @@ program and puts the results together. Whatever it was not made for goes to `slo
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from inspect import Parameter
 from typing import Any
 
 import numpy as np
 
-from symgrad.ir.types import ArrayType
-from symgrad.runtime.executable import shape_of
+from symgrad.runtime.executable import Array, shape_of
+from symgrad.runtime.late import OUT, late
 from symgrad.runtime.program import Program
 from symgrad.trace.capture import GuardFailed
+from symgrad.trace.fetching import LEAVES, UNREACHED
 from symgrad.trace.leaf_kinds import Dynamic
-from symgrad.trace.session import ArgumentLeaf, Captured, Literal
+from symgrad.trace.traced import ArgumentLeaf, Captured, Literal
 from symgrad.trace.trees import Source, TreeMismatch, children_of, write_flatten, write_unflatten
 
 Call = Callable[..., Any]
+
+# What the generated code meets in arguments that it was not made for, and in captured values that changed.
+_UNFIT = f"({', '.join([UNREACHED.strip('()'), 'TreeMismatch', 'GuardFailed'])})"
 
 _ABSENT = object()  # in the place of an argument that a call leaves out
 
 # Names that the generated function uses for itself.
 _OWN = re.compile(
-    r"[a-z]\d+|t|run|slow|call|take|give|fetch|owner|captured|arena|scalars|absent|rest|more|again|empty|ndarray"
+    r"[a-z]\d+|modules|run|slow|call|take|give|fetch|owner|captured|arena|scalars|absent|rest|more|again|empty|ndarray"
     r"|type|len|tuple|TreeMismatch|GuardFailed"
 )
 _COLLECT = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
@@ -42,6 +47,7 @@ class _Parameters:
     plain: tuple[str, ...]  # by position or keyword
     keyword_only: tuple[str, ...]
     passed: tuple[str, ...]  # those that the program was made for; the others are left out
+    out: bool  # whether `out` is the compiled function's own
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -51,7 +57,7 @@ class _Parameters:
     def header(self) -> str:
         """The parameter list: every call fits, so that all that are not what was expected go one way."""
         plain, keyword_only = ([f"{p}=absent" for p in names] for names in (self.plain, self.keyword_only))
-        return ", ".join([*plain, "*rest", *keyword_only, "**more"])
+        return ", ".join([*plain, "*rest", *keyword_only, *(["out=absent"] if self.out else []), "**more"])
 
     def unexpected(self) -> str:
         """Whether other parameters were passed than those that the program was made for."""
@@ -78,30 +84,36 @@ def generated_call(program: Program, fn: Callable[..., Any], slow: Call) -> Call
     if parameters is None or program.answer.seeds:
         return None
     names: dict[str, Any] = {
+        **({} if traced.fetch.checks is None else traced.fetch.checks.names),
         "run": executable.entry, "again": parameters.repeated(slow), "fetch": traced.fetch, "owner": fn,
         "empty": np.empty, "ndarray": np.ndarray, "TreeMismatch": TreeMismatch, "GuardFailed": GuardFailed,
         "absent": _ABSENT,
     }  # fmt: skip
-    source = Source([f"def call({parameters.header()}):", " try:"], names)
+    source = Source([f"def call(s0, /, {parameters.header()}):", " try:"], names)
     source.rows.append(f"  if {parameters.unexpected()}: raise TreeMismatch")
     leaves: list[str] = []
     for name, tree in zip(traced.argument_names, children_of(traced.argument_tree), strict=True):
         write_flatten(tree, name, source, leaves)
     _write_checks(program, leaves, source)
-    arguments = _arguments(program, leaves, source)
-    outs = _write_outs(executable.results, source)
+    arguments = _arguments(program, leaves, _write_captures(program, leaves, source), source)
+    source.rows += [f" except {_UNFIT}: pass", " else:"]
+    outs = _write_outs(program, arguments, parameters.out, source)
+    buffers = [*arguments, *outs]
     if executable.arena_bytes > 0:
-        pool = executable.pool
-        names.update(take=pool.take, give=pool.free.append)
+        names.update(take=executable.pool.take, give=executable.pool.free.append)
         source.rows.append("  arena = take()")
-        outs_and_arena = [*outs, "arena"]
-    else:
-        outs_and_arena = outs
-    source.rows.append(f"  scalars = run({', '.join([*arguments, *outs_and_arena])})")
-    source.rows += [" except (TypeError, ValueError, TreeMismatch, GuardFailed): pass", " else:"]
+        buffers.append("arena")
+    source.rows += [
+        "  try:",
+        f"   scalars = run({', '.join(buffers)})",
+        "  except (TypeError, ValueError): pass",
+        "  else:",
+    ]
     if executable.arena_bytes > 0:
-        source.rows.append("  give(arena)")
-    source.rows.append(f"  return {_results(program, iter(outs), source)}")
+        source.rows.append("   give(arena)")
+    source.rows.append(f"   return {_results(program, iter(outs), source)}")
+    if parameters.out:
+        source.rows.append(" if out is not absent: more['out'] = out")
     # Out here, an error of the slow call has no other before it.
     source.rows.append(f" return again(({''.join(f'{p}, ' for p in parameters.names)}), rest, more)")
     made = source.function("call")
@@ -121,7 +133,8 @@ def _parameters(fn: Callable[..., Any], passed: tuple[str, ...]) -> _Parameters 
     if any(_OWN.fullmatch(name) for name in named):
         return None
     plain = tuple(name for name, kind in named.items() if kind is Parameter.POSITIONAL_OR_KEYWORD)
-    return _Parameters(plain, tuple(name for name in named if name not in plain), passed)
+    out = "out" not in named and not any(p.kind is Parameter.VAR_KEYWORD for p in parameters.values())
+    return _Parameters(plain, tuple(name for name in named if name not in plain), passed, out)
 
 
 def _write_checks(program: Program, leaves: list[str], source: Source) -> None:
@@ -137,11 +150,23 @@ def _write_checks(program: Program, leaves: list[str], source: Source) -> None:
         source.rows.append(f"  if {test}: raise TreeMismatch")
 
 
-def _arguments(program: Program, leaves: list[str], source: Source) -> list[str]:
-    """What the entry is called with for each param, as expressions."""
+def _write_captures(program: Program, leaves: list[str], source: Source) -> list[str]:
+    """Rows that check what the program was made for, and expressions for the arrays that it captures."""
+    fetch = program.traced.fetch
+    listed = f"({''.join(f'{leaf}, ' for leaf in leaves)})"
+    if fetch.checks is None:
+        source.rows.append(f"  captured = fetch(owner, {listed})")
+        count = sum(isinstance(item, Captured) for item in program.traced.inputs)
+        return [f"captured[{slot}]" for slot in range(count)]
+    if any(LEAVES in text for text in (*fetch.checks.rows, *fetch.checks.arrays)):
+        source.rows.append(f"  {LEAVES} = {listed}")
+    source.rows += [f"  {row}" for row in fetch.checks.rows]
+    return list(fetch.checks.arrays)
+
+
+def _arguments(program: Program, leaves: list[str], captured: list[str], source: Source) -> list[str]:
+    """What the entry is called with for each param, as names."""
     found: list[str] = []
-    # Without captures there are still guards: the function itself, and what it reads.
-    source.rows.append(f"  captured = fetch(owner, ({''.join(f'{leaf}, ' for leaf in leaves)}))")
     for item, type in zip(program.traced.inputs, program.executable.params, strict=True):
         match item:
             case ArgumentLeaf(index=index):
@@ -149,28 +174,45 @@ def _arguments(program: Program, leaves: list[str], source: Source) -> list[str]
                 number = isinstance(kind, Dynamic) and kind.array and type.rank == 0
                 found.append(f"{leaves[index]}.item()" if number else leaves[index])
             case Captured(slot=slot):
-                found.append(f"captured[{slot}].item()" if type.rank == 0 else f"captured[{slot}]")
+                # Named here, where it is known what an error means.
+                source.rows.append(f"  c{slot} = {captured[slot]}{'.item()' if type.rank == 0 else ''}")
+                found.append(f"c{slot}")
             case Literal(array=array):
                 found.append(source.name(np.ascontiguousarray(array) if type.rank > 0 else array.item()))
     return found
 
 
-def _write_outs(results: tuple[ArrayType, ...], source: Source) -> list[str]:
-    """Rows that make an array for each result of rank > 0, and their names."""
+def _write_outs(program: Program, arguments: list[str], out: bool, source: Source) -> list[str]:
+    """Rows that make or take an array for each result of rank > 0, and their names."""
     outs: list[str] = []
-    for type in results:
+    rows: list[str] = []
+    for type in program.executable.results:
         if type.rank > 0:
             outs.append(f"r{len(outs)}")
             shape = shape_of(type)
             size = str(shape[0]) if len(shape) == 1 else str(shape)
             dtype = "" if type.dtype == np.float64 else f", {source.name(type.dtype)}"
-            source.rows.append(f"  {outs[-1]} = empty({size}{dtype})")
+            rows.append(f"{outs[-1]} = empty({size}{dtype})")
+    if not out:
+        source.rows += [f"  {row}" for row in rows]
+        return outs
+    # Also where no result is an array: then what was passed is refused.
+    into = source.name(_taker(program))
+    taken = f"{''.join(f'{name}, ' for name in outs)}= {into}(out, ({''.join(f'{x}, ' for x in arguments)}))"
+    taken = taken if outs else taken.removeprefix("= ")
+    source.rows += ["  if out is absent:", *(f"   {row}" for row in rows or ["pass"]), f"  else: {taken}"]
     return outs
 
 
-def _results(program: Program, outs: Any, source: Source) -> str:
+def _taker(program: Program) -> Callable[[Any, Sequence[object]], Sequence[Array]]:
+    """What gives an array for each result, given `out` and the inputs; made when it is first called."""
+    made = functools.cache(lambda: late(OUT).taker(program))
+    return lambda out, inputs: made()(out, inputs)
+
+
+def _results(program: Program, outs: Iterator[str], source: Source) -> str:
     """An expression for the results as the caller gets them."""
-    results, tree = program.executable.results, program.answer.result_tree
+    results = program.executable.results
     numbers = sum(t.rank == 0 for t in results)
     texts: list[str] = []
     count = 0
@@ -181,5 +223,4 @@ def _results(program: Program, outs: Any, source: Source) -> str:
             scalar = "scalars" if numbers == 1 else f"scalars[{count}]"
             texts.append(f"{source.name(type.dtype.type)}({scalar})")
             count += 1
-    source.rows.append(f"  t = ({''.join(f'{text}, ' for text in texts)})")
-    return write_unflatten(tree, source, iter(range(len(texts))))
+    return write_unflatten(program.answer.result_tree, source, iter(texts))

@@ -10,17 +10,19 @@ import numpy as np
 
 from symgrad.errors import ArgumentError
 from symgrad.ir import dims
+from symgrad.ir.analysis import walk
 from symgrad.ir.core import Block, Function, with_body
 from symgrad.ir.types import ArrayType
 from symgrad.passes.transform import transformed
 from symgrad.runtime.check_points import Layout, Numbers, Point, joined
 from symgrad.runtime.check_report import Row
-from symgrad.runtime.executable import interpreted
+from symgrad.runtime.interpreted import interpreted
 from symgrad.runtime.judging import Claim, Forward, Reverse, Subject, Tolerance, judge
 from symgrad.runtime.program import Program, input_values
 from symgrad.runtime.quotients import Vector
 from symgrad.runtime.request import Answer
-from symgrad.trace.session import Traced, trace_function
+from symgrad.trace.session import trace_function
+from symgrad.trace.traced import Traced
 from symgrad.trace.transform import Evaluate, PullBack, PushForward
 from symgrad.trace.trees import leaf_paths, unflatten
 
@@ -162,7 +164,19 @@ def _derivative(level: Level, transform: PushForward | PullBack, seed: Vector, n
         return joined(run.run(moved))
 
     above = Subject(evaluate, subject.at, subject.inputs, outputs, subject.epsilon, analytic=False)
-    return Level(name, replace(level.traced, function=narrow), values, wide, wide_values, above)
+    return Level(name, _with_function(level.traced, narrow), values, wide, wide_values, above)
+
+
+def _with_function(traced: Traced, function: Function) -> Traced:
+    """The trace with another function in the place of its own."""
+    body = function.body
+    return replace(
+        traced,
+        make=lambda: function,
+        params=tuple(p.type for p in body.params),
+        results=tuple(r.type for r in body.results),
+        ops=sum(1 for _ in walk(body)),
+    )
 
 
 def _last(function: Function, skipped: int) -> Function:

@@ -23,7 +23,8 @@ from symgrad.runtime.program import Program
 from symgrad.runtime.request import Argnum, Mode, Request, answer
 from symgrad.trace.arguments import Arguments, Signature
 from symgrad.trace.leaf_kinds import Dynamic
-from symgrad.trace.session import Traced, leaf_kind, trace_function
+from symgrad.trace.session import leaf_kind, trace_function
+from symgrad.trace.traced import Traced
 from symgrad.trace.transform import Evaluate, Gradient, PullBack, ValueAndGradient
 from symgrad.trace.trees import leaf_paths
 

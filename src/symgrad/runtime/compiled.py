@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from symgrad.errors import ArgumentError
-from symgrad.runtime.call import Call, generated_call
-from symgrad.runtime.late import CHECKS, EXPLAIN, STAGES, late
-from symgrad.runtime.program import Program, input_values
+from symgrad.runtime.call import generated_call
+from symgrad.runtime.kept import kept, place_of
+from symgrad.runtime.late import CHECKS, EXPLAIN, STAGES, TRACING, late
+from symgrad.runtime.program import INTERPRETER, Program, input_values
 from symgrad.runtime.request import Request, answer
 from symgrad.runtime.seeds import fitted_seeds
 from symgrad.trace.arguments import Arguments, Signature
 from symgrad.trace.capture import GuardFailed
-from symgrad.trace.session import trace_function
-from symgrad.trace.tracer import Tracer
+from symgrad.trace.traced_value import TracedValue
 from symgrad.trace.trees import unflatten
 from symgrad.trace.wrapping import Wrapping
 
@@ -39,6 +39,11 @@ class Options:
 class Compiled(Wrapping):
     """A compiled function: call it like the function; its stages can be looked at."""
 
+    def __new__(cls, fn: Callable[..., Any], request: Request, options: Options) -> Compiled:
+        """An object of its own class: Python looks `__call__` up there, and finds the generated function."""
+        space = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
+        return object.__new__(type(cls)(cls.__name__, (cls,), space))
+
     def __init__(self, fn: Callable[..., Any], request: Request, options: Options) -> None:
         functools.update_wrapper(self, fn)
         self.fn = fn
@@ -47,11 +52,6 @@ class Compiled(Wrapping):
         self._signature = Signature(fn)
         self._variants: list[Program] = []  # most recently used first
         self._lock = threading.RLock()
-        self._call: Call = self._slow
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What was asked of the function, for these arguments."""
-        return self._call(*args, **kwargs)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """The compiled function as a method of an object, which keeps it."""
@@ -71,6 +71,11 @@ class Compiled(Wrapping):
         """The same asked of another function."""
         return Compiled(fn, self.request, self.options)
 
+    @property
+    def asked(self) -> str:
+        """What is asked of the function, and how."""
+        return f"{self.request} {self.options}"
+
     def __repr__(self) -> str:
         return f"<symgrad {self.request.mode.value} of {getattr(self.fn, '__name__', self.fn)}>"
 
@@ -87,14 +92,20 @@ class Compiled(Wrapping):
         return Compiled, (self.fn, self.request, self.options)
 
     # ---- calls that the generated function was not made for ----
-    def _slow(self, /, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """What was asked of the function; a generated function takes the next such call.
+
+        `out`, if the function itself takes no argument of this name, gives arrays for gradients to be written
+        into (of `compile`: results), in their structure, with None where a fresh array is wanted.
+        """
+        out = None if self._signature.takes("out") else kwargs.pop("out", None)
         arguments = self._signature.bind(args, kwargs)
         program, captured = self._program(arguments, args, kwargs)
         values = input_values(program.traced, arguments.leaves, captured)
-        found = program.run(values)
-        if not any(isinstance(v, Tracer) for v in values):
-            call = generated_call(program, self.fn, self._slow)
-            self._call = self._slow if call is None else call
+        found = program.run(values, out)
+        if not any(isinstance(v, TracedValue) for v in values):
+            call = generated_call(program, self.fn, functools.partial(Compiled.__call__, self))
+            setattr(type(self), "__call__", Compiled.__call__ if call is None else call)  # noqa: B010
         return unflatten(program.answer.result_tree, found)
 
     def seeded(self, args: tuple[Any, ...], seeds: Any) -> Any:
@@ -119,16 +130,33 @@ class Compiled(Wrapping):
                     continue
                 self._variants.insert(0, self._variants.pop(position))
                 return program, captured
-            program = self._traced(arguments, args, kwargs)
+            program = self._kept_or_traced(arguments, args, kwargs)
             captured = program.traced.fetch(self.fn, arguments.leaves)
             self._variants.insert(0, program)
             return program, captured
 
-    def _traced(self, arguments: Arguments, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Program:
-        traced = trace_function(
-            self.fn, args, kwargs, differentiated=self.request.wrt, static=self.options.static
-        )
-        return Program(traced, answer(self.request, traced, arguments), self.options.target)
+    def _kept_or_traced(
+        self, arguments: Arguments, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Program:
+        """The program that another process has left, if all that it relied on holds here; else a new one."""
+        if self.options.target == INTERPRETER or any(isinstance(v, TracedValue) for v in arguments.leaves):
+            return self._traced(arguments, args, kwargs)
+        place = place_of(self.fn, arguments, str(self.request), str(self.options))
+        found = None if place is None else kept(place, self.fn, arguments)
+        if found is None:
+            return self._traced(arguments, args, kwargs, place)
+        made = answer(self.request, found.traced, arguments)
+        return Program(found.traced, made, self.options.target, place, found.program)
+
+    def _traced(
+        self,
+        arguments: Arguments,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        place: str | None = None,
+    ) -> Program:
+        traced = late(TRACING).traced(self.fn, args, kwargs, self.request, self.options.static)
+        return Program(traced, answer(self.request, traced, arguments), self.options.target, place)
 
     def program(self, /, *args: Any, **kwargs: Any) -> Program:
         """The program for these arguments (types such as `symgrad.spec("f64[3]")` may stand for arrays).

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from symgrad.errors import InternalError
 from symgrad.ir import dims
-from symgrad.ir.core import Function
-from symgrad.ir.interpreter import run_block
 from symgrad.ir.types import ArrayType
 from symgrad.runtime.arena import ArenaPool
 
@@ -39,10 +37,14 @@ class Executable:
         """The arenas of calls that are over."""
         return ArenaPool(self.arena_bytes)
 
-    def run(self, values: Sequence[object]) -> tuple[Any, ...]:
-        """All results, in order, on values of the right types in any layout; rank 0 as NumPy scalars."""
+    def run(self, values: Sequence[object], arrays: Sequence[Array] | None = None) -> tuple[Any, ...]:
+        """All results, in order, on values of the right types in any layout; rank 0 as NumPy scalars.
+
+        The others are written into `arrays`, which fit them, or into fresh ones.
+        """
         arguments = [prepared(v, t) for v, t in zip(values, self.params, strict=True)]
-        arrays = [np.empty(shape_of(t), t.dtype) for t in self.results if t.rank > 0]
+        if arrays is None:
+            arrays = [np.empty(shape_of(t), t.dtype) for t in self.results if t.rank > 0]
         if self.arena_bytes > 0:
             with self.pool.lent() as arena:
                 scalars = self.entry(*arguments, *arrays, arena)
@@ -71,35 +73,3 @@ def as_tuple(scalars: Any, count: int) -> tuple[Any, ...]:
     if count == 0:
         return ()
     return (scalars,) if count == 1 else scalars
-
-
-def interpreted(function: Function) -> Executable:
-    """The function run by the interpreter, op by op: slow, without compilation, and the reference."""
-    params = tuple(p.type for p in function.body.params)
-    results = tuple(r.type for r in function.body.results)
-
-    def entry(*arguments: Any) -> Any:
-        values = tuple(map(_strict, arguments[: len(params)], params))
-        with np.errstate(all="ignore"):
-            found = run_block(function.body, values)
-        filled = iter(arguments[len(params) :])
-        for y in found:
-            if y.ndim > 0:
-                next(filled)[...] = y
-        numbers = tuple(y.item() for y in found if y.ndim == 0)
-        return numbers[0] if len(numbers) == 1 else numbers
-
-    return Executable(entry, params, results, 0)
-
-
-def _strict(value: Any, type: ArrayType) -> Array:
-    if type.rank == 0:
-        return np.asarray(value, type.dtype)
-    if not isinstance(value, np.ndarray):
-        raise TypeError("not an array")
-    array = cast(Array, value)
-    if array.dtype != type.dtype:
-        raise TypeError(f"not an array of {type.dtype}")
-    if array.shape != shape_of(type):
-        raise ValueError(f"not of shape {shape_of(type)}")
-    return array

@@ -10,9 +10,10 @@ from symgrad.ir import dims
 from symgrad.passes.fusion_report import KernelReport, fusion_report
 from symgrad.passes.memory import MemoryReport, memory_report
 from symgrad.passes.tile import Tiling, tilings
-from symgrad.runtime.program import Program
+from symgrad.runtime.program import INTERPRETER, Program
 from symgrad.runtime.tables import Json, bytes_text, loc_record, pairs, table
-from symgrad.trace.session import ArgumentLeaf, Captured, Literal
+from symgrad.trace.records import TraceRecord
+from symgrad.trace.traced import ArgumentLeaf, Captured, Literal
 
 
 def explanation(program: Program) -> str:
@@ -27,6 +28,7 @@ def explanation(program: Program) -> str:
         ("blocks of rows", [str(tiling) for tiling in tilings(program.optimized)] or ["none"]),
         ("kernels", [row for report in fusion_report(program.fused) for row in str(report).splitlines()]),
         ("memory", memory_text(memory_report(scheduled)).splitlines()),
+        ("the next process", [_next_process(program)]),
     ]
     return "\n".join(row for title, rows in sections for row in (f"{title}:", *(f"  {row}" for row in rows)))
 
@@ -37,6 +39,16 @@ def _runs_on(program: Program) -> str:
     return f"{program.runs_on}: {program.traced.ops} ops would take too long to compile"
 
 
+def _next_process(program: Program) -> str:
+    """What another process with the same function does."""
+    record = program.traced.record
+    if program.runs_on == INTERPRETER:
+        return "traces again: what the interpreter runs is not kept"
+    if isinstance(record, TraceRecord):
+        return "need not trace again while all that this trace relied on is the same"
+    return f"traces again: {record}"
+
+
 def explanation_record(program: Program) -> Json:
     """The same as JSON."""
     scheduled = program.scheduled
@@ -45,6 +57,7 @@ def explanation_record(program: Program) -> Json:
         "inputs": [{"type": type, "kind": kind, "what": what} for type, kind, what in _inputs(program)],
         "fixed": list(program.traced.notes),
         "loops": list(program.traced.loops),
+        "next process": _next_process(program),
         "passes": [
             {"name": step.name, "seconds": step.seconds, "before": step.ops_before, "after": step.ops_after}
             for step in program.compilation.runner.steps

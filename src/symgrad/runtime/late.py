@@ -1,6 +1,6 @@
-"""Modules that are loaded when something first needs them: calling a program from the cache needs none.
+"""Modules that are loaded when something first needs them: a program from the cache needs numba alone.
 
-The passes, the code generator, the checks and the reports are more than half of what there is to import.
+The tracer, the passes, the code generator, the checks and the reports are nearly all that there is to import.
 """
 
 from __future__ import annotations
@@ -12,8 +12,14 @@ CHECKS = "symgrad.runtime.checks"
 COMPILER = "symgrad.runtime.compiler"
 DEVICES = "symgrad.runtime.devices"  # loads numba
 PRINTER = "symgrad.codegen.llvm_program"  # loads llvmlite
+ELEMENTWISE = "symgrad.ir.ops.elementwise"
 EXPLAIN = "symgrad.runtime.explain"
+INTERPRETED = "symgrad.runtime.interpreted"
+KEEPING = "symgrad.runtime.keeping"
+OUT = "symgrad.runtime.out"
 STAGES = "symgrad.runtime.stages"
+TRACER = "symgrad.trace.session"
+TRACING = "symgrad.runtime.tracing"
 
 
 def late(name: str) -> Any:

@@ -9,15 +9,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from symgrad.ir.analysis import walk
-from symgrad.ir.core import Function, Op
-from symgrad.ir.opdef import Gather, Scalar, Scatter
-from symgrad.ir.printer import format_function
 from symgrad.ir.types import ArrayType
-from symgrad.runtime.cache import Entry, Json, cache_key, open_cache
+from symgrad.runtime.cache import Entry, Json, open_cache
 from symgrad.runtime.executable import Executable
 from symgrad.runtime.late import DEVICES, PRINTER, late
-from symgrad.trace.transform import Transform
 
 if TYPE_CHECKING:
     from symgrad.codegen.steps import Module
@@ -28,25 +23,23 @@ _compiling = threading.RLock()  # numba's compiler is not made for several threa
 
 
 def load(
-    traced: Function,
-    transform: Transform,
-    target: str,
+    key: str,
+    name: str,
     types: tuple[tuple[ArrayType, ...], tuple[ArrayType, ...]],
     emit: Callable[[], tuple[str, int, Module]],
 ) -> Executable:
-    """The executable of a transformed function with these param and result types.
+    """The executable of a program with this key, and these param and result types; `name` is for the log.
 
     `emit` gives the text of its module, the bytes of the arena that a call must bring, and its loops.
     """
     devices = late(DEVICES)
-    key = cache_key(_text(traced), repr(transform), {"target": target}, devices.cpu)
-    name = f"symgrad_program_{key[:16]}"
+    module_name = f"symgrad_program_{key[:16]}"
     cache = open_cache()
     with _compiling:
         entry = cache.lookup(key)
-        module = None if entry is None else _loaded(entry, name, devices)
+        module = None if entry is None else _loaded(entry, module_name, devices)
         if entry is not None and module is not None:
-            log.info("%s: loaded from the cache", traced.name)
+            log.info("%s: loaded from the cache", name)
             return Executable(module.run, *types, _arena_bytes(entry.meta()))
         text, arena_bytes, loops = emit()
         made: list[ModuleType] = []
@@ -55,27 +48,11 @@ def load(
             """Compile the program, so that its code lies beside it."""
             host = devices.processor()
             devices.write_code(late(PRINTER).llvm_text(loops, host.register_bits), path)
-            made.append(devices.load_module(path, name))
+            made.append(devices.load_module(path, module_name))
 
         cache.build(key, text, {"arena_bytes": arena_bytes}, compile_there)
-        log.info("%s: compiled", traced.name)
+        log.info("%s: compiled", name)
         return Executable(made[0].run, *types, arena_bytes)
-
-
-def _text(traced: Function) -> str:
-    """The text that a program is made from; with its places in the source if its errors name them."""
-    return format_function(traced, locs=any(map(_may_refuse, walk(traced.body))))
-
-
-def _may_refuse(op: Op) -> bool:
-    """Whether an op has errors of its own when the program runs."""
-    match op.opdef.lowering:
-        case Gather() | Scatter():
-            return True
-        case Scalar() as scalar:
-            return scalar.demands(op.operands[0].type) is not None
-        case _:
-            return False
 
 
 def _loaded(entry: Entry, name: str, devices: Any) -> ModuleType | None:

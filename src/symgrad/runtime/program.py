@@ -12,19 +12,21 @@ from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from symgrad.ir.core import Function
+from symgrad.errors import ArgumentError
 from symgrad.ir.types import ArrayType
-from symgrad.runtime.executable import Executable, interpreted
-from symgrad.runtime.late import COMPILER, late
+from symgrad.runtime.executable import Executable
+from symgrad.runtime.late import COMPILER, INTERPRETED, KEEPING, OUT, TRACING, late
 from symgrad.runtime.loading import load
 from symgrad.runtime.request import Answer
-from symgrad.trace.session import ArgumentLeaf, Captured, Literal, Traced
-from symgrad.trace.tracer import Tracer
+from symgrad.trace.records import TraceRecord
+from symgrad.trace.traced import ArgumentLeaf, Captured, Literal, Traced
+from symgrad.trace.traced_value import TracedValue
 from symgrad.trace.transform import result_types
 
 if TYPE_CHECKING:
     from symgrad.codegen.module_source import ModuleSource
     from symgrad.codegen.steps import Module
+    from symgrad.ir.core import Function
     from symgrad.runtime.compiler import Compilation
 
 INTERPRETER = "interpreter"
@@ -44,6 +46,8 @@ class Program:
     traced: Traced
     answer: Answer
     target: str  # a name of TARGETS, or INTERPRETER
+    place: str | None = None  # where other processes look for the trace, if it may be kept
+    key: str | None = None  # the name of the program in the cache, if the trace was kept there with it
     _lock: AbstractContextManager[Any] = field(default_factory=RLock, init=False, repr=False, compare=False)
 
     @cached_property
@@ -101,7 +105,7 @@ class Program:
     @cached_property
     def _executable(self) -> Executable:
         started = time.perf_counter()
-        name, ops = self.traced.function.name, self.traced.ops
+        name, ops = self.traced.name, self.traced.ops
         if self.runs_on != self.target:
             log.warning(
                 "%s has %d ops: it is interpreted, for compiling it would take long; write its loops over"
@@ -109,12 +113,21 @@ class Program:
                 *(name, ops, LIMIT_VARIABLE),
             )
         if self.runs_on == INTERPRETER:
-            found = interpreted(self.optimized)
+            found = late(INTERPRETED).interpreted(self.optimized)
         else:
-            found = load(
-                self.traced.function, self.answer.transform, self.target, self._types(), self._emitted
-            )
+            found = self._loaded()
         log.info("%s ready in %.3f s", name, time.perf_counter() - started)
+        return found
+
+    def _loaded(self) -> Executable:
+        """The compiled program; a trace that was made for it is kept beside it."""
+        if self.key is not None:
+            return load(self.key, self.traced.name, self._types(), self._emitted)
+        keeping = late(KEEPING)
+        key = keeping.program_key(self.traced.function, self.answer.transform, self.target)
+        found = load(key, self.traced.name, self._types(), self._emitted)
+        if self.place is not None and isinstance(self.traced.record, TraceRecord):
+            keeping.keep(self.place, self.traced, self.traced.record, key)
         return found
 
     def _emitted(self) -> tuple[str, int, Module]:
@@ -123,20 +136,22 @@ class Program:
 
     def _types(self) -> tuple[tuple[ArrayType, ...], tuple[ArrayType, ...]]:
         """The types of the params and of the results, known without transforming anything."""
-        made = self.traced.function.body
-        params = (*(p.type for p in made.params), *self.answer.seeds)
-        return params, result_types(made, self.answer.transform)
+        made = self.traced
+        params = (*made.params, *self.answer.seeds)
+        return params, result_types(made.params, made.results, self.answer.transform)
 
-    def run(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """The results on values for all params: tracers where one of them is a tracer."""
-        outer = next((v for v in values if isinstance(v, Tracer)), None)
+    def run(self, values: Sequence[Any], out: Any = None) -> tuple[Any, ...]:
+        """The results on values for all params: tracers where one of them is a tracer.
+
+        Those that are arrays are written into those of `out`, if it has any for them.
+        """
+        outer = next((v for v in values if isinstance(v, TracedValue)), None)
         if outer is None:
-            return self.executable.run(values)
-        lifted = [
-            outer.lift(v, p.type.dtype).value for v, p in zip(values, self.joint.body.params, strict=True)
-        ]
-        found = outer.recorder.inline(self.joint.body, lifted)
-        return tuple(Tracer(v, outer.recorder) for v in found)
+            arrays = None if out is None else late(OUT).destinations(self, out, values)
+            return self.executable.run(values, arrays)
+        if out is not None:
+            raise ArgumentError("out= was passed where the call is traced", cure="leave it out there")
+        return late(TRACING).inlined(self.joint.body, values, outer)
 
 
 def input_values(traced: Traced, leaves: tuple[Any, ...], captured: tuple[Any, ...]) -> list[Any]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias, assert_never
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from symgrad.errors import Loc, NonScalarError, NotDifferentiableError
-from symgrad.ir.core import Function
+from symgrad.errors import Loc, NonScalarError, NotDifferentiableError, not_differentiable
 from symgrad.ir.types import ArrayType
 from symgrad.trace.arguments import Arguments
-from symgrad.trace.session import ArgumentLeaf, Traced, not_differentiable
+from symgrad.trace.traced import ArgumentLeaf, Traced
 from symgrad.trace.transform import (
     Evaluate,
     Gradient,
@@ -19,7 +18,10 @@ from symgrad.trace.transform import (
     Transform,
     ValueAndGradient,
 )
-from symgrad.trace.trees import Empty, Items, Leaf, TreeDef, children_of, leaf_paths
+from symgrad.trace.trees import Empty, Items, Leaf, TreeDef, children_of, leaf_count, leaf_paths
+
+if TYPE_CHECKING:
+    from symgrad.ir.core import Function
 
 Argnum: TypeAlias = "int | str"
 
@@ -44,6 +46,9 @@ class Request:
     has_aux: bool = False  # the function returns (loss, anything else)
 
 
+_NOTHING = Empty()
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """How a request is answered for one traced function."""
@@ -51,6 +56,8 @@ class Answer:
     transform: Transform
     result_tree: TreeDef  # of what the caller gets
     seeds: tuple[ArrayType, ...]  # params that the transform adds: tangents or cotangents
+    written: TreeDef = _NOTHING  # of the results that `out=` may give arrays for
+    first: int = 0  # the number of the first of these results
 
 
 def answer(request: Request, traced: Traced, arguments: Arguments) -> Answer:
@@ -59,24 +66,26 @@ def answer(request: Request, traced: Traced, arguments: Arguments) -> Answer:
     wrt = tuple(_param(traced, arguments, leaf) for leaves in chosen for leaf in leaves)
     trees = [arguments.tree_of(argument) for argument in request.wrt]
     bars = trees[0] if request.single else Items(tuple, tuple(trees))
-    results, made = traced.result_tree, traced.function
+    results = traced.result_tree
     match request.mode:
         case Mode.VALUE:
-            return Answer(Evaluate(), results, ())
+            return Answer(Evaluate(), results, (), results)
         case Mode.VALUE_AND_GRADIENT:
             _check_loss(request, traced)
-            return Answer(ValueAndGradient(wrt), Items(tuple, (results, bars)), ())
+            both = Items(tuple, (results, bars))
+            return Answer(ValueAndGradient(wrt), both, (), bars, leaf_count(results))
         case Mode.GRADIENT:
             _check_loss(request, traced)
             aux = children_of(results)[1] if request.has_aux else None
-            return Answer(Gradient(wrt), bars if aux is None else Items(tuple, (bars, aux)), ())
+            made = bars if aux is None else Items(tuple, (bars, aux))
+            return Answer(Gradient(wrt), made, (), bars)
         case Mode.PUSH_FORWARD:
-            _check_real(made, results)
-            seeds = tuple(made.body.params[i].type for i in wrt)
+            _check_real(traced)
+            seeds = tuple(traced.params[i] for i in wrt)
             return Answer(PushForward(wrt), Items(tuple, (results, results)), seeds)
         case Mode.PULL_BACK:
-            _check_real(made, results)
-            return Answer(PullBack(wrt), bars, tuple(r.type for r in made.body.results))
+            _check_real(traced)
+            return Answer(PullBack(wrt), bars, traced.results)
         case _:
             assert_never(request.mode)
 
@@ -86,7 +95,7 @@ def _param(traced: Traced, arguments: Arguments, leaf: int) -> int:
     path = arguments.paths[leaf]
     for number, source in enumerate(traced.inputs):
         if isinstance(source, ArgumentLeaf) and source.index == leaf:
-            type = traced.function.body.params[number].type
+            type = traced.params[number]
             if not type.is_real:
                 floats = "a float" if source.weak is not None else f"np.asarray({path}, dtype=float)"
                 cure = f"pass {floats}, or leave `{path}` out of argnums"
@@ -113,7 +122,7 @@ def _check_loss(request: Request, traced: Traced) -> None:
             why="the gradient is that of a scalar loss",
             cure="return the loss alone, or (loss, anything else) with has_aux=True",
         )
-    loss = traced.function.body.results[0].type
+    loss = traced.results[0]
     if loss.rank > 0 or not loss.is_real:
         raise NonScalarError(
             f"{name} returns {loss}, not one real number",
@@ -125,7 +134,7 @@ def _check_loss(request: Request, traced: Traced) -> None:
 
 def _shown(traced: Traced) -> str:
     """What a function returns, in words."""
-    tree, types = traced.result_tree, [str(r.type) for r in traced.function.body.results]
+    tree, types = traced.result_tree, list(map(str, traced.results))
     if isinstance(tree, Leaf):
         return types[0]
     if not types:
@@ -139,10 +148,10 @@ def _result_loc(function: Function) -> Loc | None:
     return made.get(function.body.results[0])
 
 
-def _check_real(function: Function, tree: TreeDef) -> None:
-    for value, path in zip(function.body.results, leaf_paths(tree, "result"), strict=True):
-        if not value.type.is_real:
+def _check_real(traced: Traced) -> None:
+    for type, path in zip(traced.results, leaf_paths(traced.result_tree, "result"), strict=True):
+        if not type.is_real:
             raise NotDifferentiableError(
-                f"{function.name}: the {path} is {value.type}, which has no tangent",
-                loc=_result_loc(function),
+                f"{traced.function.name}: the {path} is {type}, which has no tangent",
+                loc=_result_loc(traced.function),
             )

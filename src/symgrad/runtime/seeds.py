@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, assert_never
 
 import numpy as np
@@ -13,7 +13,7 @@ from symgrad.runtime.program import Program
 from symgrad.runtime.request import Mode
 from symgrad.trace.arguments import Arguments
 from symgrad.trace.promotion import weak_kind
-from symgrad.trace.tracer import Tracer
+from symgrad.trace.traced_value import TracedValue
 from symgrad.trace.trees import (
     Custom,
     Empty,
@@ -22,6 +22,7 @@ from symgrad.trace.trees import (
     Mapping,
     Record,
     TreeDef,
+    alone,
     children_of,
     flatten,
     leaf_paths,
@@ -59,7 +60,7 @@ class _Check:
 
     def structure(self, found: TreeDef, wanted: TreeDef, path: str) -> None:
         """Raise at the first node that is another container than it must be."""
-        if _alone(found) != _alone(wanted):
+        if alone(found) != alone(wanted):
             must, cure = _what(wanted), "pass it in the same containers"
             if isinstance(wanted, Leaf):
                 must = str(self.types[path])
@@ -72,32 +73,25 @@ class _Check:
                 why=_WHY,
                 cure=cure,
             )
-        steps = leaf_paths(_alone(wanted), path)
+        steps = leaf_paths(alone(wanted), path)
         for below, child, step in zip(children_of(found), children_of(wanted), steps, strict=False):
             self.structure(below, child, step)
 
     def fitted(self, leaf: Any, path: str) -> Any:
         """A tangent or cotangent of the type it must have; Python numbers take its dtype."""
         type = self.types[path]
-        if isinstance(leaf, Tracer):
+        if isinstance(leaf, TracedValue):
             given = leaf.type if leaf.weak is None else leaf.type.with_dtype(type.dtype)
         else:
             given = type_of(leaf) if weak_kind(leaf) is None else array_type(type.dtype)
         if given == type:
-            return leaf if isinstance(leaf, Tracer) else np.asarray(leaf, type.dtype)
+            return leaf if isinstance(leaf, TracedValue) else np.asarray(leaf, type.dtype)
         what = f"{self.label.format(path)} is {given}, and must be {type}"
         if given.shape != type.shape:
             raise ShapeError(what, loc=self.defined, why=_WHY, cure=f"pass an array of {type}")
         raise DTypeError(
             what, loc=self.defined, why=_WHY, cure=f"pass it as np.asarray(..., dtype=np.{type.dtype})"
         )
-
-
-def _alone(tree: TreeDef) -> TreeDef:
-    """A node without what is below it."""
-    if isinstance(tree, Leaf | Empty):
-        return tree
-    return replace(tree, children=(Leaf(),) * len(tree.children))
 
 
 def _what(tree: TreeDef) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from symgrad.errors import ArgumentError
-from symgrad.trace.capture import Fetch, GuardFailed
-from symgrad.trace.tracer import Tracer
+from symgrad.trace.capture import GuardFailed
+from symgrad.trace.fetching import Fetch
+from symgrad.trace.traced_value import TracedValue
 
 _WORK: Any = 10_000  # as np.shares_memory counts it
 
@@ -17,17 +18,16 @@ _WORK: Any = 10_000  # as np.shares_memory counts it
 def apart(
     fetch: Fetch,
     written: Collection[int],
-    tracers: Mapping[int, Tracer],
+    in_order: Collection[int],
     paths: Sequence[str],
     captured: Sequence[str],
 ) -> Fetch:
     """`fetch`, which raises besides where the memory of leaves is not as the program needs it.
 
     Written leaves must share no element with another leaf or a captured array. Where the trace relied on a
-    leaf to be contiguous it must be, or another program is made. `tracers` are those of the leaves by number,
-    `paths` and `captured` what the user calls all these arrays.
+    leaf to be contiguous (`in_order`) it must be, or another program is made. `paths` and `captured` are what
+    the user calls the leaves and the captured arrays.
     """
-    in_order = [k for k, x in tracers.items() if x.storage.relied]
     if not written and not in_order:
         return fetch
 
@@ -47,12 +47,12 @@ def apart(
                     )
         return found
 
-    return fetched
+    return Fetch(fetched, None)
 
 
 def _share(a: object, b: object) -> bool:
     """Whether two arrays have an element in common, or may have."""
-    if isinstance(a, Tracer) and isinstance(b, Tracer):
+    if isinstance(a, TracedValue) and isinstance(b, TracedValue):
         return a.array and b.array and (a.storage is b.storage or b.storage in a.storage.kin)
     if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
         return False

@@ -74,6 +74,11 @@ class Signature:
             ]
             self._signature = inspect.Signature(parameters)
 
+    def takes(self, name: str) -> bool:
+        """Whether a call may pass an argument of this name."""
+        parameters = self._signature.parameters
+        return name in parameters or any(p.kind is Parameter.VAR_KEYWORD for p in parameters.values())
+
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Arguments:
         """The arguments of a call; calls that mean the same give the same."""
         try:

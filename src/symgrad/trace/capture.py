@@ -1,27 +1,24 @@
-"""Captured values: where each was found, what must still hold of it, and a generated function that checks it.
+"""Captured values: where each was found, and what must still hold of it.
 
 A `Path` says how a value is reached again at the next call. A guard is a fact about the value at a path that
-the trace relied on. `fetch(function, leaves)` evaluates the paths, checks the guards and returns the arrays.
+the trace relied on. What checks guards and reaches arrays at each call is generated from them: fetching.py.
 """
 
 from __future__ import annotations
 
 import marshal
-import struct
 import sys
-import weakref
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import CodeType, FunctionType, ModuleType
-from typing import Any, TypeAlias, assert_never, cast
+from types import CodeType
+from typing import TYPE_CHECKING, Any, TypeAlias, assert_never, cast
 
 import numpy as np
 
-from symgrad.ir.core import Value
 from symgrad.ir.types import ArrayType, DType
 from symgrad.trace.promotion import Weak
-from symgrad.trace.tracer import Tracer
-from symgrad.trace.trees import Source
+
+if TYPE_CHECKING:
+    from symgrad.ir.core import Value
 
 
 class GuardFailed(Exception):  # noqa: N818 - a signal to trace again, not a fault
@@ -90,6 +87,27 @@ class Path:
     def key(self) -> Key:
         """The steps from the root; equal for equal ways in different traces."""
         return (self.step,) if self.parent is None else (*self.parent.key, self.step)
+
+
+def reached(step: Step, holder: Any, fn: object, leaves: Any) -> Any:
+    """The value one step from a holder; the holder of a root is None."""
+    match step:
+        case FunctionRoot():
+            return fn
+        case LeafRoot(index):
+            return leaves[index]
+        case ModuleRoot(name):
+            return sys.modules[name]
+        case ObjectRoot(value):
+            return value
+        case Attribute(name):
+            return getattr(holder, name)
+        case Item(key):
+            return holder[key]
+        case TypeOf():
+            return cast("type[Any]", type(holder))
+        case _:
+            assert_never(step)
 
 
 def hint(text: str) -> str:
@@ -193,8 +211,6 @@ ArrayGuard: TypeAlias = "Layout | TracedAs | Content"
 ContainerGuard: TypeAlias = "Length | Keys | Members | Snapshot | Absent"
 Guard: TypeAlias = "Exactly | Identical | HasCode | Alias | ArrayGuard | ContainerGuard"
 
-_PACK = struct.Struct("d").pack
-
 
 def snapshot(value: Any) -> bytes:
     """The bytes that plain Python values marshal to: equal only for equal types and bits."""
@@ -215,79 +231,13 @@ def same_content(value: Any, array: np.ndarray[Any, Any]) -> bool:
     return same and found.tobytes() == array.tobytes()
 
 
-def failure(guard: Guard, v: str, source: Source, variables: dict[Path, str]) -> str:
-    """The text of a condition that holds when the guard fails on the value named v."""
-    match guard:
-        case Exactly(value):
-            return _differs(value, v, source)
-        case Identical(value):
-            return _is_not(value, v, source)
-        case HasCode(code):
-            function, expected = source.name(FunctionType), source.name(code)
-            return f"type({v}) is not {function} or {v}.__code__ is not {expected}"
-        case Layout(cls, dtype, shape):
-            d, c = source.name(dtype), source.name(cls)
-            return (
-                f"type({v}) is not {c} or {v}.dtype is not {d} and {v}.dtype != {d} or {v}.shape != {shape}"
-            )
-        case TracedAs(type_, weak):
-            t, w = source.name(type_), source.name(weak)
-            return f"type({v}) is not {source.name(Tracer)} or {v}.type != {t} or {v}.weak is not {w}"
-        case Content(array):
-            return f"not {source.name(same_content)}({v}, {source.name(array)})"
-        case Length(cls, length):
-            return f"{_is_not(cls, f'type({v})', source)} or len({v}) != {length}"
-        case Keys(cls, keys):
-            return f"{_is_not(cls, f'type({v})', source)} or tuple({v}) != {source.name(keys)}"
-        case Members(cls, members):
-            found = f"{source.name(set_members)}({v})"
-            return f"{_is_not(cls, f'type({v})', source)} or {found} != {source.name(members)}"
-        case Snapshot(data):
-            return f"{source.name(snapshot)}({v}) != {source.name(data)}"
-        case Alias(path):
-            return f"{v} is not {variables[path]}"
-        case Absent(names) if len(names) == 1:
-            return f"{next(iter(names))!r} in {v}"
-        case Absent(names):
-            return f"not {v}.keys().isdisjoint({source.name(names)})"
-        case _:
-            assert_never(guard)
-
-
-def _is_not(value: Any, v: str, source: Source) -> str:
-    """Identity, by weak reference where the object may be dropped with the user's function."""
-    if isinstance(value, ModuleType) and sys.modules.get(value.__name__) is value:
-        return f"{v} is not {source.name(value)}"
-    try:
-        return f"{v} is not {source.name(weakref.ref(value))}() or {v} is None"
-    except TypeError:
-        return f"{v} is not {source.name(value)}"
-
-
-def _differs(value: Any, v: str, source: Source) -> str:
-    name = source.name(value)
-    if value is None or isinstance(value, bool):
-        return f"{v} is not {name}"
-    other = f"type({v}) is not {source.name(type(value))}"
-    if type(value) is float:
-        return f"{v} is not {name} and ({other} or {source.name(_PACK)}({v}) != {source.name(_PACK(value))})"
-    if isinstance(value, np.generic):
-        return f"{v} is not {name} and ({other} or {v}.tobytes() != {source.name(value.tobytes())})"
-    if type(value) in (int, str, bytes):
-        return f"{v} is not {name} and ({other} or {v} != {name})"
-    return f"{v} is not {name} and ({other} or repr({v}) != {source.name(repr(value))})"
-
-
 # ---- all of them -------------------------------------------------------------------------------------------
-Fetch: TypeAlias = "Callable[[Any, Any], tuple[Any, ...]]"
-
-
 @dataclass(slots=True)
 class Captures:
     """Every path of a trace in the order in which they were found, with its guards, and the arrays."""
 
     paths: dict[Path, list[Guard]] = field(default_factory=dict[Path, "list[Guard]"])
-    arrays: list[tuple[Path, Value]] = field(default_factory=list[tuple[Path, Value]])
+    arrays: list[tuple[Path, Value]] = field(default_factory=list["tuple[Path, Value]"])
     absent: dict[Path, set[str]] = field(default_factory=dict[Path, set[str]])
 
     def root(self, step: Step, text: str) -> Path:
@@ -307,67 +257,3 @@ class Captures:
         if isinstance(path.step, ObjectRoot) and isinstance(guard, Identical):
             return  # it is known by itself
         self.paths[path].append(guard)
-
-    def fetcher(self, used: list[Path]) -> Fetch:
-        """`fetch(function, leaves)`: the values at these paths; raises `GuardFailed` if a guard fails."""
-        source = Source(["def fetch(f, leaves):", " try:"], {"GuardFailed": GuardFailed})
-        source.names["modules"] = sys.modules
-        uses = self._uses(used)
-        variables: dict[Path, str] = {}
-        for path, guards in self.paths.items():
-            if uses[path] == 0:
-                continue
-            text = _access(path, source, variables)
-            if uses[path] == 1 and not guards and path not in self.absent and path not in used:
-                variables[path] = text
-                continue
-            variables[path] = f"p{len(variables)}"
-            source.rows.append(f"  {variables[path]} = {text}")
-            for guard in guards:
-                condition = failure(guard, variables[path], source, variables)
-                source.rows.append(f"  if {condition}: raise GuardFailed({path.text!r})")
-        for path, names in self.absent.items():
-            condition = failure(Absent(frozenset(names)), variables[path], source, variables)
-            source.rows.append(f"  if {condition}: raise GuardFailed({path.text!r})")
-        source.rows += [
-            f"  return ({''.join(f'{variables[path]}, ' for path in used)})",
-            " except (AttributeError, KeyError, IndexError, TypeError, ValueError):",
-            "  pass",
-            " raise GuardFailed('a captured value')",
-        ]
-        return source.function("fetch")
-
-    def _uses(self, used: list[Path]) -> dict[Path, int]:
-        """How often each path is named by guards, by other paths that are needed, and by the result."""
-        uses = {path: len(guards) + (path in self.absent) for path, guards in self.paths.items()}
-        for path in used:
-            uses[path] += 1
-        for guards in self.paths.values():
-            for guard in guards:
-                if isinstance(guard, Alias):
-                    uses[guard.path] += 2
-        for path in reversed(self.paths):
-            if uses[path] > 0 and path.parent is not None:
-                uses[path.parent] += 1
-        return uses
-
-
-def _access(path: Path, source: Source, variables: dict[Path, str]) -> str:
-    parent = "" if path.parent is None else variables[path.parent]
-    match path.step:
-        case FunctionRoot():
-            return "f"
-        case LeafRoot(index):
-            return f"leaves[{index}]"
-        case ModuleRoot(name):
-            return f"modules[{name!r}]"
-        case ObjectRoot(value):
-            return f"{source.name(weakref.ref(value))}()"
-        case Attribute(name):
-            return f"{parent}.{name}"
-        case Item(key):
-            return f"{parent}[{repr(key) if type(key) in (str, int) else source.name(key)}]"
-        case TypeOf():
-            return f"type({parent})"
-        case _:
-            assert_never(path.step)

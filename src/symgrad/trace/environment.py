@@ -58,6 +58,7 @@ from symgrad.trace.classes import ObjectShadows, bare_instance, can_be_shadowed,
 from symgrad.trace.decisions import Decisions
 from symgrad.trace.functions import (
     shadow_builtin,
+    shadow_cached,
     shadow_function,
     shadow_method,
     shadow_partial,
@@ -233,7 +234,7 @@ class Environment:
             case functools.partial() | functools.partialmethod():
                 return shadow_partial(self, value, path)
             case functools._lru_cache_wrapper():  # pyright: ignore[reportPrivateUsage]
-                return self.shadow(value.__wrapped__, self.under(path, Attribute("__wrapped__"), path.text))
+                return shadow_cached(self, value, path)
             case type():
                 return self.class_(value, path)
             case GenericAlias() | UnionType() | np.ufunc():

@@ -8,7 +8,16 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from symgrad.errors import UnsupportedError
-from symgrad.trace.capture import Attribute, Exactly, HasCode, Item, Path
+from symgrad.trace.capture import (
+    Attribute,
+    Exactly,
+    FunctionRoot,
+    HasCode,
+    Identical,
+    Item,
+    Path,
+    TypeOf,
+)
 from symgrad.trace.convert import converted, lacks_source
 from symgrad.trace.convert_expressions import RUNTIME
 from symgrad.trace.impure import refused_builtins
@@ -58,6 +67,7 @@ def shadow_function(environment: Environment, fn: FunctionType, path: Path) -> A
 
 def shadow_method(environment: Environment, value: MethodType, path: Path) -> Any:
     """The shadow of a bound method."""
+    _guard_class(environment, value, path)
     function = environment.shadow(value.__func__, environment.under(path, Attribute("__func__"), path.text))
     owner = environment.shadow(value.__self__, environment.under(path, Attribute("__self__"), "self"))
     return MethodType(function, owner)
@@ -68,6 +78,7 @@ def shadow_builtin(environment: Environment, value: Any, path: Path) -> Any:
     owner: Any = value.__self__
     if owner is None or isinstance(owner, ModuleType):
         return environment.itself(value, path)
+    _guard_class(environment, value, path)
     name = environment.under(path, Attribute("__name__"), path.text)
     environment.captures.guard(name, Exactly(value.__name__))
     at = environment.under(path, Attribute("__self__"), f"{path.text}.__self__")
@@ -79,6 +90,7 @@ def shadow_partial(
     environment: Environment, value: functools.partial[Any] | functools.partialmethod[Any], path: Path
 ) -> Any:
     """The shadow of a function with some of its arguments."""
+    _guard_class(environment, value, path)
     function, args, keywords = (
         environment.shadow(
             getattr(value, name), environment.under(path, Attribute(name), f"{path.text}.{name}")
@@ -87,6 +99,29 @@ def shadow_partial(
     )
     make: Any = functools.partial if isinstance(value, functools.partial) else functools.partialmethod
     return make(function, *args, **keywords)
+
+
+def shadow_cached(environment: Environment, value: Any, path: Path) -> Any:
+    """The shadow of a function that keeps its results: each trace computes them."""
+    _guard_class(environment, value, path)
+    return environment.shadow(value.__wrapped__, environment.under(path, Attribute("__wrapped__"), path.text))
+
+
+def _guard_class(environment: Environment, value: object, path: Path) -> None:
+    """Rely on the class of an object that stands for the function inside it.
+
+    The traced function itself is the same object at every call.
+    """
+    if not isinstance(path.step, FunctionRoot):
+        at = environment.under(path, TypeOf(), path.text)
+        environment.captures.guard(at, Identical(type(value)))
+
+
+def _taken(environment: Environment, content: Any, path: Path) -> Any:
+    """What a function of a library holds besides the user's own, as it is."""
+    plain = type(content) in (bool, int, float, complex, str, bytes)
+    environment.captures.guard(path, Exactly(content) if plain else Identical(content))
+    return content
 
 
 def shadow_wrapping(environment: Environment, value: Wrapping, path: Path) -> Any:
@@ -137,9 +172,10 @@ def _fill(
         if environment.known(cell, cell_path) is not None:
             continue  # another function has it too
         environment.remember(cell, made, cell_path)
-        made.cell_contents = content if kept else environment.shadow(content, contents)
+        take = functools.partial(_taken, environment) if kept else environment.shadow
+        made.cell_contents = take(content, contents)
         environment.writes.watch_cell(made, contents)
-    if fn.__defaults__ is not None:
+    if fn.__defaults__:
         defaults = environment.under(path, Attribute("__defaults__"), path.text)
         names = fn.__code__.co_varnames[: fn.__code__.co_argcount][-len(fn.__defaults__) :]
         shadow.__defaults__ = tuple(

@@ -11,7 +11,7 @@ import numpy as np
 from symgrad.ir import dims
 from symgrad.ir.types import ArrayType, array_type, supported
 from symgrad.trace.promotion import Weak, weak_kind
-from symgrad.trace.tracer import Tracer
+from symgrad.trace.traced_value import TracedValue
 from symgrad.trace.trees import Source
 
 
@@ -58,7 +58,7 @@ def leaf_kind(leaf: object) -> Dynamic | None:
     """What a leaf is as an input of a program; None if it cannot be one."""
     if isinstance(leaf, ArrayType):
         return Dynamic(leaf, None, leaf.rank > 0)
-    if isinstance(leaf, Tracer):
+    if isinstance(leaf, TracedValue):
         return Dynamic(leaf.type, leaf.weak, leaf.array)
     weak = weak_kind(leaf) if type(leaf) in (bool, int, float) else None
     if weak is not None:

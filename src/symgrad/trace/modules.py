@@ -76,7 +76,11 @@ def user_view(environment: Environment, module: ModuleType, path: Path) -> Modul
     space = environment.under(path, Attribute("__dict__"), path.text)
 
     def look_up(name: str) -> Any:
-        value = getattr(module, name)
+        try:
+            value = getattr(module, name)
+        except AttributeError:
+            environment.captures.absent.setdefault(space, set()).add(name)
+            raise
         if name in vars(module):
             return environment.resolve(value, environment.under(space, Item(name), f"{path.text}.{name}"))
         return environment.resolve(value, environment.under(path, Attribute(name), f"{path.text}.{name}"))

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias, cast
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import numpy as np
 
 from symgrad.errors import (
     DTypeError,
     ImpureError,
-    Loc,
     SymgradError,
     UnsupportedError,
+    not_differentiable,
 )
 from symgrad.ir.analysis import walk
 from symgrad.ir.core import Block, Function, Value
 from symgrad.ir.types import array_type, supported
-from symgrad.trace.aliases import apart
 from symgrad.trace.arguments import Arguments, Signature
-from symgrad.trace.capture import Content, Fetch, Key, LeafRoot, Path, hint
+from symgrad.trace.capture import Content, Key, LeafRoot, Path, hint
 from symgrad.trace.decisions import Decisions, Restart
 from symgrad.trace.dispatch import NUMPY
 from symgrad.trace.environment import Environment
@@ -29,84 +28,16 @@ from symgrad.trace.impure import Refusal, generator_states, make_of
 from symgrad.trace.leaf_kinds import LeafKind, Static, leaf_kind, leaf_test
 from symgrad.trace.open_regions import check_scope
 from symgrad.trace.origin import is_user_class
-from symgrad.trace.promotion import Weak
 from symgrad.trace.raised import noted, raised
+from symgrad.trace.recording import recorded
+from symgrad.trace.reliance import Reliance
 from symgrad.trace.sources import definition, place, returns
-from symgrad.trace.static_leaves import check_static, not_differentiable
+from symgrad.trace.static_leaves import check_static
 from symgrad.trace.tallies import Tally, TallyNeeded, commit, count_used
+from symgrad.trace.traced import ArgumentLeaf, Captured, Input, Literal, Traced
 from symgrad.trace.tracer import ConcreteNeeded, Recorder, Tracer
-from symgrad.trace.trees import (
-    TreeDef,
-    Unflatten,
-    flatten,
-    insertion_orders,
-    leaf_paths,
-    unflatten,
-    with_classes,
-)
+from symgrad.trace.trees import TreeDef, Unflatten, flatten, leaf_paths, unflatten, with_classes
 from symgrad.trace.writes_in_place import InPlace
-
-
-# ---- where the params of a traced function come from -------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class ArgumentLeaf:
-    """A leaf of the arguments."""
-
-    index: int  # among the leaves
-    path: str  # as the user writes it, such as `p['w']`
-    weak: Weak | None  # the Python type, if it is a Python number
-
-
-@dataclass(frozen=True, slots=True)
-class Captured:
-    """An array that the function reaches through closures, globals, attributes or defaults."""
-
-    slot: int  # in the tuple that `fetch` returns
-    path: str  # as the user writes it, such as `self.w`
-
-
-@dataclass(frozen=True, slots=True)
-class Literal:
-    """An array that the function made while it was traced, too large to be written into the program."""
-
-    array: np.ndarray[Any, Any]
-
-
-Input: TypeAlias = "ArgumentLeaf | Captured | Literal"
-
-
-@dataclass(frozen=True)
-class Traced:
-    """A traced function, where its inputs come from, and what it relied on."""
-
-    function: Function  # params: leaves of the arguments, captured arrays, literals, as `inputs` lists them
-    inputs: tuple[Input, ...]  # one a param
-    argument_names: tuple[str, ...]  # the parameters that were passed
-    argument_tree: TreeDef  # a tuple with one child a passed parameter
-    leaves: tuple[LeafKind, ...]  # what each leaf of the arguments is
-    result_tree: TreeDef  # of the function's results
-    fetch: Fetch  # fetch(function, leaves) -> captured arrays; raises `GuardFailed` when the trace is stale
-    takes: Callable[[Collection[Any]], bool]  # whether leaves are of the traced kinds; static ones pass
-    notes: tuple[str, ...]  # what is fixed in the program, and why
-    loops: tuple[str, ...]  # how each loop and branch runs, and why
-    defined: Loc | None  # where the function is defined
-    returns: Loc | None  # where it returns
-    name: str  # of the function, as errors say it
-    written: frozenset[int]  # leaves that the program writes into: `fetch` raises where they share elements
-
-    @property
-    def ops(self) -> int:
-        """How many ops the function has, those of regions included."""
-        return sum(1 for _ in walk(self.function.body))
-
-    def accepts(self, names: tuple[str, ...], tree: TreeDef, leaves: Collection[Any]) -> bool:
-        """Whether arguments have the structure and types of the traced ones; `fetch` checks the rest."""
-        if names != self.argument_names or tree != self.argument_tree:
-            return False
-        # Trees are equal whatever the order of their dicts; code that loops over a dict sees it.
-        if insertion_orders(tree) != insertion_orders(self.argument_tree):
-            return False
-        return self.takes(leaves)
 
 
 def trace_function(
@@ -313,19 +244,27 @@ class _Attempt:
         ]
         body = Block(tuple(params), tuple(self.recorder.ops), tuple(results))
         check_scope(body)
-        written = frozenset(
-            i for i, x in self.tracers.items() if x.storage.is_lost or x.storage.value not in self.params
+        function = Function(hint(self.request.signature.name), body)
+        reliance = Reliance(
+            captures,
+            [path for path, _ in arrays],
+            frozenset(
+                i for i, x in self.tracers.items() if x.storage.is_lost or x.storage.value not in self.params
+            ),
+            tuple(i for i, x in self.tracers.items() if x.storage.relied),
+            bool(self.request.counted),
         )
-        names = [path.text for path, _ in arrays]
-        fetch = apart(captures.fetcher([p for p, _ in arrays]), written, self.tracers, arguments.paths, names)
-        return Traced(
-            Function(hint(self.request.signature.name), body),
+        traced = Traced(
+            lambda: function,
+            tuple(param.type for param in params),
+            tuple(value.type for value in results),
+            sum(1 for _ in walk(body)),
             tuple(inputs),
             arguments.names,
             arguments.tree,
             tuple(self.kinds),
             result_tree,
-            fetch,
+            reliance.fetch(self.request.fn, arguments.paths),
             leaf_test(tuple(self.kinds)),
             (
                 *self.notes,
@@ -336,8 +275,10 @@ class _Attempt:
             definition(self.request.fn),
             returns(self.request.fn),
             self.request.signature.name,
-            written,
+            reliance.written,
+            "it was not recorded",
         )
+        return replace(traced, record=recorded(traced, reliance, self.request.fn, arguments))
 
 
 def _called(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], refused: list[BaseException]) -> Any:

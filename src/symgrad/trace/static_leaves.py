@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import DTypeError, ImpureError, NotDifferentiableError, UnsupportedError
+from symgrad.errors import DTypeError, ImpureError, UnsupportedError
 from symgrad.ir.types import ArrayType, DType, supported
 from symgrad.trace.impure import is_generator
 from symgrad.trace.tallies import Tally, count_used
@@ -26,17 +26,6 @@ _CODES = "pass numbers that stand for it, such as codes = np.unique(names, retur
 def dtype_cure(dtype: DType) -> str:
     """What to do with an array of a dtype that is not supported."""
     return _CURES.get(dtype.kind, _CODES)
-
-
-def not_differentiable(
-    function: str, path: str, what: str, cure: str | None = None
-) -> NotDifferentiableError:
-    """The error for an argument that has no derivative, given what it is."""
-    return NotDifferentiableError(
-        f"{function}: the gradient was asked for `{path}`, which is {what}",
-        why="only floating-point arguments have derivatives",
-        cure="pass floats, or name other arguments with argnums" if cure is None else cure,
-    )
 
 
 def check_static(leaf: Any, path: str) -> None:

@@ -7,25 +7,13 @@ else, so that no count gets into a program. What was noted happens to the number
 from __future__ import annotations
 
 import operator
-import sys
 from collections.abc import Callable, Collection
 from types import MappingProxyType
-from typing import Any, NoReturn, TypeAlias, assert_never, cast
+from typing import Any, NoReturn, TypeAlias
 
 from symgrad.errors import ImpureError, Loc
-from symgrad.trace.capture import (
-    Attribute,
-    Fetch,
-    FunctionRoot,
-    GuardFailed,
-    Item,
-    Key,
-    LeafRoot,
-    ModuleRoot,
-    ObjectRoot,
-    Path,
-    TypeOf,
-)
+from symgrad.trace.capture import Attribute, GuardFailed, Item, Key, Path, reached
+from symgrad.trace.fetching import Fetch
 from symgrad.trace.places import caller
 from symgrad.trace.raised import raised
 
@@ -155,23 +143,7 @@ def _read_elsewhere(text: str) -> ImpureError:
 def _reach(path: Path, fn: object, leaves: Any) -> Any:
     """The value at a path."""
     holder: Any = None if path.parent is None else _reach(path.parent, fn, leaves)
-    match path.step:
-        case FunctionRoot():
-            return fn
-        case LeafRoot(index):
-            return leaves[index]
-        case ModuleRoot(name):
-            return sys.modules[name]
-        case ObjectRoot(value):
-            return value
-        case Attribute(name):
-            return getattr(holder, name)
-        case Item(key):
-            return holder[key]
-        case TypeOf():
-            return cast("type[Any]", type(holder))
-        case _:
-            assert_never(path.step)
+    return reached(path.step, holder, fn, leaves)
 
 
 def _assign(path: Path, fn: object, leaves: Any, value: Any) -> None:

@@ -30,6 +30,7 @@ from symgrad.trace.refusals import Refusals
 from symgrad.trace.running import RUNNING
 from symgrad.trace.sizes import shown_size
 from symgrad.trace.storage import Storage, View
+from symgrad.trace.traced_value import TracedValue
 
 
 class Recorder(Builder):
@@ -238,7 +239,7 @@ class ConcreteNeeded(BaseException):
         self.params = params
 
 
-class Tracer(Operators, Methods, Refusals, Staged):
+class Tracer(Operators, Methods, Refusals, Staged, TracedValue):
     """A value of the program being traced; NumPy's functions and Python's operators on it emit ops.
 
     A tracer that stands for a Python number is weak: it takes the dtype of what it meets.

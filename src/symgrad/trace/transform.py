@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from symgrad.ir.core import Block
 from symgrad.ir.types import ArrayType
 
 
@@ -45,19 +44,20 @@ class PullBack:
 Transform: TypeAlias = "Evaluate | ValueAndGradient | Gradient | PushForward | PullBack"
 
 
-def result_types(body: Block, transform: Transform) -> tuple[ArrayType, ...]:
-    """The types of the results of the transformed function, without making it."""
-    results = tuple(r.type for r in body.results)
+def result_types(
+    params: tuple[ArrayType, ...], results: tuple[ArrayType, ...], transform: Transform
+) -> tuple[ArrayType, ...]:
+    """The types of the results of a transformed function, given those of its params and results."""
     match transform:
         case Evaluate():
             return results
         case ValueAndGradient(wrt=wrt):
-            return (*results, *(body.params[i].type for i in wrt))
+            return (*results, *(params[i] for i in wrt))
         case Gradient(wrt=wrt):
-            return (*(body.params[i].type for i in wrt), *results[1:])
+            return (*(params[i] for i in wrt), *results[1:])
         case PushForward():
             return (*results, *(t for t in results if t.is_real))
         case PullBack(wrt=wrt):
-            return tuple(body.params[i].type for i in wrt)
+            return tuple(params[i] for i in wrt)
         case _:
             assert_never(transform)

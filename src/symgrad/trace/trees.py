@@ -179,6 +179,13 @@ def children_of(tree: TreeDef) -> tuple[TreeDef, ...]:
     return () if isinstance(tree, Leaf | Empty) else tree.children
 
 
+def alone(tree: TreeDef) -> TreeDef:
+    """A node without what is below it."""
+    if isinstance(tree, Leaf | Empty):
+        return tree
+    return replace(tree, children=(Leaf(),) * len(tree.children))
+
+
 def insertion_orders(tree: TreeDef) -> tuple[tuple[int, ...], ...]:
     """The order in which each dict was filled, which code that loops over the dict depends on."""
     own = (tree.order,) if isinstance(tree, Mapping) else ()
@@ -323,17 +330,16 @@ def write_flatten(tree: TreeDef, value: str, source: Source, leaves: list[str]) 
 def unflattener(tree: TreeDef) -> Callable[[Sequence[Any]], Any]:
     """A fast function that builds the tree from a sequence of its leaves."""
     source = Source([], {})
-    count = iter(range(leaf_count(tree)))
-    text = write_unflatten(tree, source, count)
+    text = write_unflatten(tree, source, (f"t[{k}]" for k in range(leaf_count(tree))))
     source.rows += ["def unflatten(t):", f" return {text}"]
     return source.function("unflatten")
 
 
-def write_unflatten(tree: TreeDef, source: Source, count: Iterator[int]) -> str:
-    """An expression for the tree whose leaves are `t[next(count)]`, from left to right."""
+def write_unflatten(tree: TreeDef, source: Source, leaves: Iterator[str]) -> str:
+    """An expression for the tree, given one for each leaf, from left to right."""
     if isinstance(tree, Leaf):
-        return f"t[{next(count)}]"
-    parts = [write_unflatten(child, source, count) for child in children_of(tree)]
+        return next(leaves)
+    parts = [write_unflatten(child, source, leaves) for child in children_of(tree)]
     listed = "".join(f"{part}, " for part in parts)
     match tree:
         case Items(cls) if cls is tuple:

@@ -12,6 +12,11 @@ class Wrapping(ABC):
 
     fn: Callable[..., Any]  # the user's function
 
+    @property
+    @abstractmethod
+    def asked(self) -> str:
+        """What it asks of the function, as text that means the same in every process."""
+
     @abstractmethod
     def around(self, fn: Callable[..., Any]) -> Wrapping:
         """The same around another function."""
