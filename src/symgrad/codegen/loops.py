@@ -8,6 +8,7 @@
               | If atom: body, else: body
               | Variable name = atom, Assign name = atom        a scalar that changes
               | Blas result = op(a) · op(b)
+              | CallLibrary result = a routine of spans, else refuse
               | Grow name = the first elements of memory that grows
               | Let name = expression                             a scalar
               | LetIndex name = affine // divisor % modulus       an index; the quotient is rounded down
@@ -287,6 +288,28 @@ class Blas:
     at: tuple[Affine, Affine, Affine] = (ZERO, ZERO, ZERO)  # where a, b and result begin in their buffers
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Elements of a buffer that follow one another."""
+
+    buffer: str
+    at: Affine
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallLibrary:
+    """A routine on each of `batch` matrices, right after one another; the kernel refuses where it fails."""
+
+    routine: str
+    batch: int
+    arguments: tuple[int, ...]  # sizes and flags
+    operands: tuple[Span, ...]
+    result: Span  # may be an operand
+    refusal: int | None  # position in the kernel's list
+    loc: Loc | None
+
+
 Statement: TypeAlias = (
     For
     | While
@@ -295,6 +318,7 @@ Statement: TypeAlias = (
     | Assign
     | Grow
     | Blas
+    | CallLibrary
     | Let
     | LetIndex
     | Check

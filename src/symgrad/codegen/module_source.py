@@ -207,7 +207,12 @@ class ModuleSourceText:
         for number, refusal in enumerate(kernel.refusals, 1):
             yield f"if status == {number}:"
             yield from (INDENT + line for line in self._released())
-            yield f"{INDENT}raise {refusal.error.__name__}({refusal_text(refusal)!r})"
+            yield f"{INDENT}raise {self._error(refusal.error)}({refusal_text(refusal)!r})"
+
+    def _error(self, error: type[Exception]) -> str:
+        """The name of a class of errors."""
+        known = error.__module__ == "builtins"
+        return error.__name__ if known else self._use(error.__name__, error.__module__)
 
     # ---- what Python calls ----
     def _call(self) -> Iterator[str]:

@@ -14,6 +14,7 @@ Sizes, strides and leading sizes must be at most `MAX_SIZE`, strides at least 1.
 from __future__ import annotations
 
 import ctypes
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,9 @@ MAX_SIZE = 2**31 - 1  # the largest size SciPy's BLAS takes: its integers have 3
 _ROUTINES = ("gemm", "gemv", "ger", "dot")
 
 
-def _address(routine: str) -> int:
-    """The address of a BLAS routine in this process."""
-    capsule = cython_blas.__pyx_capi__[routine]
+def address(module: ModuleType, routine: str) -> int:
+    """The address, in this process, of a routine that one of SciPy's modules publishes."""
+    capsule = module.__pyx_capi__[routine]
     name = ctypes.pythonapi.PyCapsule_GetName
     name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -46,13 +47,13 @@ def _address(routine: str) -> int:
 def _register_symbols() -> None:
     for routine in _ROUTINES:
         for prefix in "ds":
-            binding.add_symbol(f"symgrad_{prefix}{routine}", _address(prefix + routine))
+            binding.add_symbol(f"symgrad_{prefix}{routine}", address(cython_blas, prefix + routine))
 
 
 _register_symbols()
 
 
-class _Caller:
+class Caller:
     """Emits calls of BLAS routines, which take the address of every argument."""
 
     def __init__(self, context: Any, builder: Any, dtype: Any) -> None:
@@ -78,8 +79,16 @@ class _Caller:
 
     def flag(self, transposed: Any) -> Any:
         """The address of the letter that asks for a transpose."""
-        letters = [ir.Constant(ir.IntType(8), ord(letter)) for letter in "TN"]
-        return self.cell(self.builder.select(transposed, *letters))
+        return self.either(transposed, "TN")
+
+    def either(self, flag: Any, letters: str) -> Any:
+        """The address of the first letter if a flag is set, else of the second."""
+        choices = [ir.Constant(ir.IntType(8), ord(letter)) for letter in letters]
+        return self.cell(self.builder.select(flag, *choices))
+
+    def letter(self, letter: str) -> Any:
+        """The address of a letter."""
+        return self.cell(ir.Constant(ir.IntType(8), ord(letter)))
 
     def call(self, routine: str, args: list[Any], result: Any = None) -> Any:
         """The result of a routine called with these addresses."""
@@ -105,7 +114,7 @@ def _typed(kinds: str, *args: Any) -> Any:
     return dtype if fits else None
 
 
-def _unpacked(context: Any, builder: Any, sig: Any, args: Any, kinds: str) -> tuple[_Caller, list[Any]]:
+def _unpacked(context: Any, builder: Any, sig: Any, args: Any, kinds: str) -> tuple[Caller, list[Any]]:
     """A caller for the buffers' element type, and the arguments: sizes as int64, reals of that type."""
     dtype = sig.args[kinds.index("b")].dtype
     goal = {"s": types.int64, "r": dtype}
@@ -113,7 +122,7 @@ def _unpacked(context: Any, builder: Any, sig: Any, args: Any, kinds: str) -> tu
         context.cast(builder, value, had, goal.get(kind, had))
         for kind, had, value in zip(kinds, sig.args, args, strict=True)
     ]
-    return _Caller(context, builder, dtype), values
+    return Caller(context, builder, dtype), values
 
 
 def _matrix(buffer: Any, rows: int, columns: int, leading: int) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 from symgrad.ir.analysis import walk
 from symgrad.ir.core import Function, Op
-from symgrad.ir.opdef import Gather, Scalar, Scatter
+from symgrad.ir.opdef import Composed, Gather, Library, Scalar, Scatter
 from symgrad.ir.printer import format_function
 from symgrad.ir.types import ArrayType
 from symgrad.runtime.cache import Entry, Json, cache_key, open_cache
@@ -65,7 +65,7 @@ def _text(traced: Function) -> str:
 def _may_refuse(op: Op) -> bool:
     """Whether an op has errors of its own when the program runs."""
     match op.opdef.lowering:
-        case Gather() | Scatter():
+        case Gather() | Scatter() | Library() | Composed():
             return True
         case Scalar() as scalar:
             return scalar.demands(op.operands[0].type) is not None

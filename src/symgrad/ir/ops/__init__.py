@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from symgrad.ir.opdef import OpDef
-from symgrad.ir.ops import constants, contraction, control, elementwise, indexing, reductions, shapes, special
+from symgrad.ir.ops import (
+    constants,
+    contraction,
+    control,
+    elementwise,
+    indexing,
+    linalg,
+    reductions,
+    shapes,
+    special,
+)
 from symgrad.ir.ops.constants import DENSE_LIMIT, constant, dim, iota, measure
 from symgrad.ir.ops.contraction import axis_sizes, einsum, join_spec, split_spec
 from symgrad.ir.ops.control import cond, for_loop, kernel, while_loop
@@ -17,6 +27,7 @@ FAMILIES: dict[str, tuple[OpDef, ...]] = {
     "shapes": shapes.OPS,
     "contraction": contraction.OPS,
     "indexing": indexing.OPS,
+    "linalg": linalg.OPS,
     "constants": constants.OPS,
     "control": control.OPS,
 }
@@ -28,5 +39,5 @@ BY_UFUNC: dict[np.ufunc, OpDef] = {op.ufunc: op for op in OPS.values() if op.ufu
 __all__ = [
     "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "axis_sizes", "cond", "constant", "constants",
     "contraction", "control", "dim", "einsum", "elementwise", "for_loop", "indexing", "iota", "join_spec",
-    "kernel", "measure", "reductions", "shapes", "special", "split_spec", "while_loop",
+    "kernel", "linalg", "measure", "reductions", "shapes", "special", "split_spec", "while_loop",
 ]  # fmt: skip
