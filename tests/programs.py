@@ -51,6 +51,14 @@ def random_array(
     return np.asarray(rng.uniform(*domain, shape), dtype)
 
 
+def operands_of(rng: np.random.Generator, example: Example, params: tuple[Value, ...]) -> list[Array]:
+    """Random operands of an example; matrices of the first one are as far from singular as it says."""
+    found = [random_array(rng, p, example.bound or 0, example.domain) for p in params]
+    if example.diagonal:
+        found[0] = found[0] + example.diagonal * np.eye(found[0].shape[-1], dtype=found[0].dtype)
+    return found
+
+
 def alone(op: OpDef, example: Example) -> Program:
     """The op on params of its example's types."""
     builder = Builder()

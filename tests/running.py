@@ -61,7 +61,10 @@ def alone(op: OpDef, example: Example) -> Function:
 def arguments(example: Example, seed: int = 0) -> list[Any]:
     """Random operands of an example."""
     rng = np.random.default_rng(seed)
-    return [_random(rng, t, example) for t in example.operands]
+    found = [_random(rng, t, example) for t in example.operands]
+    if example.diagonal:
+        found[0] = found[0] + example.diagonal * np.eye(found[0].shape[-1], dtype=found[0].dtype)
+    return found
 
 
 def _random(rng: np.random.Generator, t: ArrayType, example: Example) -> Any:

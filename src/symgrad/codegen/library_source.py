@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from symgrad.codegen.blas_source import INDENT, located
 from symgrad.codegen.loops import CallLibrary, Span
-from symgrad.codegen.scalar_source import LAPACK, SUPPORT, ScalarText
+from symgrad.codegen.scalar_source import LINALG, SUPPORT, ScalarText
 from symgrad.ir.affine import ZERO
 
 
@@ -21,7 +21,7 @@ def library_lines(call: CallLibrary, scalars: ScalarText) -> Iterator[str]:
         return f"{scalars.use('at', SUPPORT)}({span.buffer}, {span.at})"
 
     given = [*map(str, (call.batch, *call.arguments)), *map(text, (*call.operands, call.result))]
-    line = f"{scalars.use(call.routine, LAPACK)}({', '.join(given)})"
+    line = f"{scalars.use(call.routine, LINALG)}({', '.join(given)})"
     if call.refusal is None:
         yield line
         return

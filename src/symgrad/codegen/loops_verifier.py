@@ -249,9 +249,8 @@ class _KernelCheck:
     def library(self, call: CallLibrary) -> None:
         """Check that the matrices lie in their buffers, and that a failure has a refusal."""
         for span in (*call.operands, call.result):
-            if span.size > 0:
-                self.inside(span.buffer, span.at)
-                self.inside(span.buffer, span.at + (span.size - 1))
+            for end in (span.at, span.at + (span.size - 1)) if span.size > 0 else ():
+                self.inside(span.buffer, end)
             if self.dtypes[span.buffer] != self.dtypes[call.result.buffer]:
                 self.fail(f"{span.buffer} holds {self.dtypes[span.buffer]}")
             if span is not call.result and span.buffer not in self.readable:

@@ -1,8 +1,7 @@
-"""Linear algebra on flat buffers of row-major matrices: SciPy's own LAPACK, called without copies.
+"""LAPACK on flat buffers of row-major matrices: SciPy's own routines, called from numba without copies.
 
 What is row-major here is its own transpose to LAPACK, which is a matter of flags: the lower triangle is its
-upper one, and a system from the left is one from the right. A routine works in place on its result, which
-may be the operand that it is made from, on one matrix after another. It gives 0, or 1 if it failed.
+upper one, and a system from the left is one from the right.
 """
 
 # numba and llvmlite have no types: what comes from them is unknown to the checker.
@@ -11,17 +10,17 @@ may be the operand that it is made from, on one matrix after another. It gives 0
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import binding, ir
 from numba.core import cgutils, types
-from numba.core.typing.templates import signature
+from numba.core.imputils import lower_builtin
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from scipy.linalg import cython_blas, cython_lapack
 
-from symgrad.codegen.numba_blas import Caller, address
-from symgrad.codegen.numba_support import Buffer, at, lowers
+from symgrad.codegen.numba_blas import Caller, address, matrix
+from symgrad.codegen.numba_support import Buffer, lowers
 
 _INT = ir.IntType(32)
 _WORD = ir.IntType(64)
@@ -29,7 +28,10 @@ _WORD = ir.IntType(64)
 
 def _register_symbols() -> None:
     for prefix in "ds":
-        for module, routines in ((cython_blas, ("trsm", "trsv")), (cython_lapack, ("potrf", "getrf"))):
+        for module, routines in (
+            (cython_blas, ("trsm", "trsv", "syr2k")),
+            (cython_lapack, ("potrf", "getrf", "sygst")),
+        ):
             for routine in routines:
                 binding.add_symbol(f"symgrad_{prefix}{routine}", address(module, prefix + routine))
 
@@ -37,15 +39,15 @@ def _register_symbols() -> None:
 _register_symbols()
 
 
-# ---- rows, and single matrices ----------------------------------------------------------------------------
-def _typed(*args: Any) -> Any:
+# ---- arguments, rows ----------------------------------------------------------------------------
+def element_type(*args: Any) -> Any:
     """The element type of the buffers among some arguments; None if they differ, or are no floats."""
     dtypes = {arg.dtype for arg in args if isinstance(arg, Buffer)}
     whole = all(isinstance(arg, Buffer | types.Integer) for arg in args)
     return dtypes.pop() if whole and len(dtypes) == 1 and dtypes <= {types.float32, types.float64} else None
 
 
-def _whole(context: Any, builder: Any, sig: Any, args: Any) -> list[Any]:
+def whole(context: Any, builder: Any, sig: Any, args: Any) -> list[Any]:
     """The arguments, integers as 64 bits."""
     return [
         arg if isinstance(had, Buffer) else context.cast(builder, arg, had, types.int64)
@@ -58,9 +60,9 @@ def copied(count: int, x: Any, y: Any) -> None:
     y[:count] = x[:count]
 
 
-@lowers(copied, lambda count, x, y: None if _typed(count, x, y) is None else types.none)
+@lowers(copied, lambda count, x, y: None if element_type(count, x, y) is None else types.none)
 def _copied(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    count, x, y = _whole(context, builder, sig, args)
+    count, x, y = whole(context, builder, sig, args)
     width = context.get_abi_sizeof(context.get_data_type(sig.args[1].dtype))
     cgutils.raw_memmove(builder, y, x, count, width)
     return context.get_dummy_value()
@@ -71,28 +73,29 @@ def cleared(count: int, x: Any) -> None:
     x[:count] = 0
 
 
-@lowers(cleared, lambda count, x: None if _typed(count, x) is None else types.none)
+@lowers(cleared, lambda count, x: None if element_type(count, x) is None else types.none)
 def _cleared(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    count, x = _whole(context, builder, sig, args)
+    count, x = whole(context, builder, sig, args)
     width = context.get_abi_sizeof(context.get_data_type(sig.args[1].dtype))
     cgutils.memset(builder, x, builder.mul(count, ir.Constant(_WORD, width)), 0)
     return context.get_dummy_value()
 
 
+# ---- single matrices --------------------------------------------------------------------------------------
 def potrf(n: int, a: Any) -> int:
     """The lower triangle of a[n,n] becomes its Cholesky factor; not 0 if there is none."""
-    matrix = a[: n * n].reshape(n, n)
+    given = matrix(a, n, n, n)
     try:
-        factor = np.linalg.cholesky(matrix)
+        factor = np.linalg.cholesky(given)
     except np.linalg.LinAlgError:
         return 1
-    matrix[...] = np.where(np.tri(n, dtype=np.bool_), factor, matrix)
+    given[...] = np.where(np.tri(n, dtype=np.bool_), factor, given)
     return 0
 
 
-@lowers(potrf, lambda n, a: None if _typed(n, a) is None else types.int64)
+@lowers(potrf, lambda n, a: None if element_type(n, a) is None else types.int64)
 def _potrf(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    n, a = _whole(context, builder, sig, args)
+    n, a = whole(context, builder, sig, args)
     lapack = Caller(context, builder, sig.args[1].dtype)
     info = cgutils.alloca_once_value(builder, ir.Constant(_INT, 0))
     lapack.call("potrf", [lapack.letter("U"), lapack.size(n), a, lapack.leading(n), info])
@@ -101,19 +104,19 @@ def _potrf(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 
 def getrf(n: int, a: Any, pivots: Any) -> None:
     """a[n,n] becomes L U, the diagonal of U being ones; pivots has the column that each one came from."""
-    matrix = a[: n * n].reshape(n, n)
+    given = matrix(a, n, n, n)
     for k in range(n):
-        source = k + int(np.argmax(np.abs(matrix[k, k:])))
+        source = k + int(np.argmax(np.abs(given[k, k:])))
         pivots[k] = source
-        matrix[:, [k, source]] = matrix[:, [source, k]]
-        if matrix[k, k] != 0:
-            matrix[k, k + 1 :] /= matrix[k, k]
-        matrix[k + 1 :, k + 1 :] -= np.outer(matrix[k + 1 :, k], matrix[k, k + 1 :])
+        given[:, [k, source]] = given[:, [source, k]]
+        if given[k, k] != 0:
+            given[k, k + 1 :] /= given[k, k]
+        given[k + 1 :, k + 1 :] -= np.outer(given[k + 1 :, k], given[k, k + 1 :])
 
 
-@lowers(getrf, lambda n, a, pivots: None if _typed(n, a, pivots) is None else types.none)
+@lowers(getrf, lambda n, a, pivots: None if element_type(n, a, pivots) is None else types.none)
 def _getrf(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    n, a, pivots = _whole(context, builder, sig, args)
+    n, a, pivots = whole(context, builder, sig, args)
     lapack = Caller(context, builder, sig.args[1].dtype)
     info = cgutils.alloca_once_value(builder, ir.Constant(_INT, 0))
     numbers = builder.bitcast(pivots, _INT.as_pointer())
@@ -127,26 +130,49 @@ def _getrf(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return context.get_dummy_value()
 
 
-def trsm(m: int, n: int, left: int, lower: int, transposed: int, unit: int, a: Any, b: Any) -> None:
+def sygst(n: int, l: Any, a: Any) -> None:
+    """The lower triangle of the symmetric a[n,n] becomes that of L⁻¹ a L⁻ᵀ, L being the one of l."""
+    given = matrix(a, n, n, n)
+    factor = np.tril(matrix(l, n, n, n))
+    full = np.tril(given) + np.tril(given, -1).T
+    half = np.linalg.solve(factor, full)
+    given[...] = np.where(np.tri(n, dtype=np.bool_), np.linalg.solve(factor, half.T).T, given)
+
+
+@lowers(sygst, lambda n, l, a: None if element_type(n, l, a) is None else types.none)
+def _sygst(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    n, l, a = whole(context, builder, sig, args)
+    lapack = Caller(context, builder, sig.args[1].dtype)
+    info = cgutils.alloca_once_value(builder, ir.Constant(_INT, 0))
+    kind = lapack.cell(ir.Constant(_INT, 1))
+    leading = lapack.leading(n)
+    lapack.call("sygst", [kind, lapack.letter("U"), lapack.size(n), a, leading, l, leading, info])
+    return context.get_dummy_value()
+
+
+def trsm(
+    m: int, n: int, left: int, lower: int, transposed: int, unit: int, a: Any, lda: int, b: Any, ldb: int
+) -> None:
     """b[m,n] becomes op(T)⁻¹ b, or b op(T)⁻¹ if not from the left, where T is a triangle of a."""
     size = m if left else n
-    matrix, right = a[: size * size].reshape(size, size), b[: m * n].reshape(m, n)
-    t = np.tril(matrix) if lower else np.triu(matrix)
+    given, right = matrix(a, size, size, lda), matrix(b, m, n, ldb)
+    t = np.tril(given) if lower else np.triu(given)
     if unit:
         np.fill_diagonal(t, 1)
     t = t.T if transposed else t
-    with np.errstate(all="ignore"):
-        right[...] = np.linalg.solve(t, right) if left else np.linalg.solve(t.T, right.T).T
+    right[...] = np.linalg.solve(t, right) if left else np.linalg.solve(t.T, right.T).T
 
 
-@lowers(
-    trsm,
-    lambda m, n, left, lower, transposed, unit, a, b: (
-        None if _typed(m, n, left, lower, transposed, unit, a, b) is None else types.none
-    ),
-)
+def _type_trsm(
+    m: Any, n: Any, left: Any, lower: Any, transposed: Any, unit: Any, a: Any, lda: Any, b: Any, ldb: Any
+) -> Any:
+    fits = element_type(m, n, left, lower, transposed, unit, a, lda, b, ldb)
+    return None if fits is None else types.none
+
+
+@lowers(trsm, _type_trsm)
 def _trsm(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    m, n, left, lower, transposed, unit, a, b = _whole(context, builder, sig, args)
+    m, n, left, lower, transposed, unit, a, lda, b, ldb = whole(context, builder, sig, args)
     blas = Caller(context, builder, sig.args[6].dtype)
     zero, one = ir.Constant(_WORD, 0), ir.Constant(_WORD, 1)
     left, lower, transposed, unit = (
@@ -154,111 +180,63 @@ def _trsm(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     )
     size, count = builder.select(left, m, n), builder.select(left, n, m)
     uplo, diag = blas.either(lower, "UL"), blas.either(unit, "UN")
-    with builder.if_else(builder.icmp_signed("==", count, one)) as (vector, matrix):
+    with builder.if_else(builder.icmp_signed("==", count, one)) as (vector, many):
         with vector:
             # A vector is a column, where the transpose of T solves what T solves from the right.
             trans = blas.either(builder.xor(transposed, left), "TN")
-            blas.call("trsv", [uplo, trans, diag, blas.size(size), a, blas.leading(size), b, blas.size(one)])
-        with matrix:
+            step = builder.select(left, ldb, one)
+            blas.call(
+                "trsv", [uplo, trans, diag, blas.size(size), a, blas.leading(lda), b, blas.leading(step)]
+            )
+        with many:
             blas.call("trsm", [
                 blas.either(left, "RL"), uplo, blas.either(transposed, "TN"), diag,
-                blas.size(n), blas.size(m),
-                blas.cell(ir.Constant(blas.real, 1.0)), a, blas.leading(size), b, blas.leading(n),
+                blas.size(n), blas.size(m), blas.cell(ir.Constant(blas.real, 1.0)),
+                a, blas.leading(lda), b, blas.leading(ldb),
             ])  # fmt: skip
     return context.get_dummy_value()
 
 
-# ---- what generated code calls ----------------------------------------------------------------------------
-def cholesky(batch: int, n: int, a: Any, out: Any) -> int:
-    """out[batch,n,n] = L, zeros above its diagonal."""
-    for k in range(batch):
-        x, y = at(a, k * n * n), at(out, k * n * n)
-        for i in range(n):
-            copied(i + 1, at(x, i * n), at(y, i * n))
-            cleared(n - i - 1, at(y, i * n + i + 1))
-        if potrf(n, y) != 0:
-            return 1
-    return 0
+def syr2k(n: int, k: int, a: Any, lda: int, b: Any, ldb: int, c: Any, ldc: int) -> None:
+    """The lower triangle of c[n,n] loses that of aᵀ b + bᵀ a, where a and b are [k,n]."""
+    left, right, out = matrix(a, k, n, lda), matrix(b, k, n, ldb), matrix(c, n, n, ldc)
+    product = left.T @ right
+    out[...] = np.where(np.tri(n, dtype=np.bool_), out - (product + product.T), out)
 
 
-def triangular_solve(
-    batch: int, m: int, n: int, left: int, lower: int, transposed: int, unit: int, a: Any, b: Any, out: Any
-) -> int:
-    """out[batch,m,n] = op(T)⁻¹ b or b op(T)⁻¹; it fails at a zero on the diagonal."""
-    size = m if left != 0 else n
-    copied(batch * m * n, b, out)
-    for k in range(batch):
-        t = at(a, k * size * size)
-        if unit == 0:
-            for i in range(size):
-                if t[i * size + i] == 0:
-                    return 1
-        if m > 0 and n > 0:
-            trsm(m, n, left, lower, transposed, unit, t, at(out, k * m * n))
-    return 0
+def _type_syr2k(n: Any, k: Any, a: Any, lda: Any, b: Any, ldb: Any, c: Any, ldc: Any) -> Any:
+    return None if element_type(n, k, a, lda, b, ldb, c, ldc) is None else types.none
 
 
-def lu(batch: int, n: int, a: Any, out: Any) -> int:
-    """out[batch,n+1,n] = the factors of each matrix, and the row of its pivots."""
-    for k in range(batch):
-        y = at(out, k * (n + 1) * n)
-        copied(n * n, at(a, k * n * n), y)
-        if n > 0:
-            getrf(n, y, at(y, n * n))
-    return 0
+@lowers(syr2k, _type_syr2k)
+def _syr2k(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    n, k, a, lda, b, ldb, c, ldc = whole(context, builder, sig, args)
+    blas = Caller(context, builder, sig.args[2].dtype)
+    blas.call("syr2k", [
+        blas.letter("U"), blas.letter("N"), blas.size(n), blas.size(k),
+        blas.cell(ir.Constant(blas.real, -1.0)), a, blas.leading(lda), b, blas.leading(ldb),
+        blas.cell(ir.Constant(blas.real, 1.0)), c, blas.leading(ldc),
+    ])  # fmt: skip
+    return context.get_dummy_value()
 
 
-def lu_solve(batch: int, n: int, m: int, transposed: int, f: Any, b: Any, out: Any) -> int:
-    """out[batch,n,m] = op(a)⁻¹ b by the factors of a; it fails at a zero on the diagonal of L."""
-    copied(batch * n * m, b, out)
-    for k in range(batch):
-        t, y = at(f, k * (n + 1) * n), at(out, k * n * m)
-        for i in range(n):
-            if t[i * n + i] == 0:
-                return 1
-        if n == 0 or m == 0:
-            continue
-        if transposed == 0:
-            trsm(n, m, 1, 1, 0, 0, t, y)
-            trsm(n, m, 1, 0, 0, 1, t, y)
-        for step in range(n):
-            i = step if transposed != 0 else n - 1 - step
-            j = int(t[n * n + i])
-            if j != i:
-                for c in range(m):
-                    kept = y[i * m + c]
-                    y[i * m + c] = y[j * m + c]
-                    y[j * m + c] = kept
-        if transposed != 0:
-            trsm(n, m, 1, 0, 1, 1, t, y)
-            trsm(n, m, 1, 1, 1, 0, t, y)
-    return 0
+def scratch(count: int, like: Any) -> Any:
+    """Memory of this call for so many elements, a literal, of the kind that `like` has."""
+    return np.empty(count, like.dtype)
 
 
-def _compiled(routine: Callable[..., Any]) -> Callable[[Any, Any, Any, Any], Any]:
-    """What numba puts in the place of a routine: the same text, compiled for the buffers."""
+@infer_global(scratch)
+class _Scratch(AbstractTemplate):
+    prefer_literal = True
 
-    def emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        given = [had if isinstance(had, Buffer) else types.int64 for had in sig.args]
-        values = _whole(context, builder, sig, args)
-        return context.compile_internal(builder, routine, signature(types.int64, *given), values)
-
-    return emit
-
-
-def _result(*args: Any) -> Any:
-    return None if _typed(*args) is None else types.int64
+    def generic(self, args: Any, kws: Any) -> Any:
+        count, like = args
+        if isinstance(count, types.IntegerLiteral) and isinstance(like, Buffer):
+            return signature(like, count, like)
+        return None
 
 
-lowers(cholesky, lambda batch, n, a, out: _result(batch, n, a, out))(_compiled(cholesky))
-lowers(
-    triangular_solve,
-    lambda batch, m, n, left, lower, transposed, unit, a, b, out: _result(
-        batch, m, n, left, lower, transposed, unit, a, b, out
-    ),
-)(_compiled(triangular_solve))
-lowers(lu, lambda batch, n, a, out: _result(batch, n, a, out))(_compiled(lu))
-lowers(
-    lu_solve,
-    lambda batch, n, m, transposed, f, b, out: _result(batch, n, m, transposed, f, b, out),
-)(_compiled(lu_solve))
+@lower_builtin(scratch, types.IntegerLiteral, Buffer)
+def _scratch(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    count = ir.Constant(_WORD, sig.args[0].literal_value)
+    return cgutils.alloca_once(builder, context.get_data_type(sig.args[1].dtype), size=count)

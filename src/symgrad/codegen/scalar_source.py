@@ -29,7 +29,7 @@ BITS = "symgrad.codegen.numba_bits"
 VMATH = "symgrad.codegen.numba_vmath"
 MEMORY = "symgrad.codegen.numba_memory"
 BLAS = "symgrad.codegen.numba_blas"
-LAPACK = "symgrad.codegen.numba_lapack"
+LINALG = "symgrad.codegen.numba_linalg"
 
 VECTOR_FUNCTIONS = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",

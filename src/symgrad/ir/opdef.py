@@ -288,6 +288,18 @@ Lowering: TypeAlias = (
 )
 
 
+# ---- what an op knows of its result -----------------------------------------------------------------------
+class Known(Enum):
+    """What can be known of the matrices of the last two axes."""
+
+    LOWER = "lower"  # zero above the diagonal
+    UPPER = "upper"  # zero below the diagonal
+    SYMMETRIC = "symmetric"
+
+
+Structure: TypeAlias = frozenset[Known]
+
+
 # ---- the record -------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Example:
@@ -326,6 +338,7 @@ class OpDef:
     stated: bool = False  # the result type is stated by the maker and checked, not inferred
     ufunc: np.ufunc | None = None  # the NumPy function it is, element by element
     convention: str = ""  # what the derivative is where it does not exist
+    structure: Callable[[tuple[Structure, ...], dict[str, Attr]], Structure] | None = None  # by the operands'
     commutative: bool = False  # two operands may change places: the same bits come out
 
     def __repr__(self) -> str:

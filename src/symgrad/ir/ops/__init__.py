@@ -15,6 +15,7 @@ from symgrad.ir.ops import (
     reductions,
     shapes,
     special,
+    triangular,
 )
 from symgrad.ir.ops.constants import DENSE_LIMIT, constant, dim, iota, measure
 from symgrad.ir.ops.contraction import axis_sizes, einsum, join_spec, split_spec
@@ -27,6 +28,7 @@ FAMILIES: dict[str, tuple[OpDef, ...]] = {
     "shapes": shapes.OPS,
     "contraction": contraction.OPS,
     "indexing": indexing.OPS,
+    "triangular": triangular.OPS,
     "linalg": linalg.OPS,
     "constants": constants.OPS,
     "control": control.OPS,
@@ -39,5 +41,6 @@ BY_UFUNC: dict[np.ufunc, OpDef] = {op.ufunc: op for op in OPS.values() if op.ufu
 __all__ = [
     "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "axis_sizes", "cond", "constant", "constants",
     "contraction", "control", "dim", "einsum", "elementwise", "for_loop", "indexing", "iota", "join_spec",
-    "kernel", "linalg", "measure", "reductions", "shapes", "special", "split_spec", "while_loop",
+    "kernel", "linalg", "measure", "reductions", "shapes", "special", "split_spec",
+    "triangular", "while_loop",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Dense linear algebra on the last two axes: Cholesky, triangular and general systems, determinants.
+"""Factors, general systems and determinants of the matrices of the last two axes.
 
 A matrix that is solved with is factored once: `solve` and the determinants are composed of `lu`, which is
 put in their place after differentiation, so that equal factorisations, the adjoint's too, become one.
@@ -10,101 +10,51 @@ from typing import Any
 
 import numpy
 
-from symgrad.errors import DTypeError, ShapeError
+from symgrad.errors import ShapeError
 from symgrad.ir import dims
 from symgrad.ir.dims import Dim
-from symgrad.ir.opdef import Composed, Example, Jvp, Library, LinearIn, OpDef, Staged, Undefined, Zero
-from symgrad.ir.ops.constants import iota
-from symgrad.ir.types import F64, I64, ArrayType, array_type, type_of
+from symgrad.ir.opdef import Composed, Example, Jvp, Library, LinearIn, OpDef, Undefined, Zero
+from symgrad.ir.ops.triangular import (
+    SINGULAR,
+    congruence,
+    fits,
+    square,
+    structure_of_lower,
+    times,
+    triangular_product,
+    triangular_solve,
+    turned,
+)
+from symgrad.ir.types import F64, ArrayType, array_type, type_of
 
 # The stubs of NumPy do not know that its functions give tracers for tracers.
 np: Any = numpy
 
-LinAlgError = numpy.linalg.LinAlgError
-
 NOT_DEFINITE = "Matrix is not positive definite"
-SINGULAR = "Singular matrix"
 
 
 # ---- type rules -------------------------------------------------------------------------------------------
-def _square(name: str, a: ArrayType) -> ArrayType:
-    """The type, if it is of square matrices of floats."""
-    if a.rank < 2 or not dims.equal(a.shape[-1], a.shape[-2]):
-        raise ShapeError(f"{name}: {a} is not of square matrices")
-    if a.dtype.name not in ("float64", "float32"):
-        raise DTypeError(f"{name} does not take {a}", why="LAPACK has float64 and float32")
-    return a
-
-
-def _fits(name: str, a: ArrayType, b: ArrayType, axis: int) -> ArrayType:
-    """The type of right-hand sides b, if their axis has the size of the square matrices a."""
-    _square(name, a)
-    fits = b.rank == a.rank and dims.same(b.shape[:-2], a.shape[:-2]) and b.dtype == a.dtype
-    if not fits or not dims.equal(b.shape[axis], a.shape[-1]):
-        raise ShapeError(f"{name}: {b} does not fit {a}")
-    return b
-
-
 def _infer_cholesky(a: ArrayType) -> ArrayType:
-    return _square("cholesky", a)
-
-
-def _infer_triangular_solve(
-    a: ArrayType, b: ArrayType, left: int, lower: int, transposed: int, unit: int
-) -> ArrayType:
-    return _fits("triangular_solve", a, b, -2 if left else -1)
+    return square("cholesky", a)
 
 
 def _infer_solve(a: ArrayType, b: ArrayType, transposed: int) -> ArrayType:
-    return _fits("solve", a, b, -2)
+    return fits("solve", a, b, -2)
 
 
 def _infer_lu(a: ArrayType) -> ArrayType:
-    n = _square("lu", a).shape[-1]
+    n = square("lu", a).shape[-1]
     return a.with_shape((*a.shape[:-2], dims.add(n, 1), n))
 
 
 def _infer_lu_solve(f: ArrayType, b: ArrayType, transposed: int) -> ArrayType:
     if f.rank < 2 or not dims.equal(f.shape[-2], dims.add(f.shape[-1], 1)):
         raise ShapeError(f"lu_solve: {f} is no factorisation")
-    return _fits("lu_solve", f.with_shape((*f.shape[:-2], f.shape[-1], f.shape[-1])), b, -2)
+    return fits("lu_solve", f.with_shape((*f.shape[:-2], f.shape[-1], f.shape[-1])), b, -2)
 
 
 def _infer_determinant(a: ArrayType) -> ArrayType:
-    return a.with_shape(_square("determinant", a).shape[:-2])
-
-
-# ---- parts of matrices ------------------------------------------------------------------------------------
-def _places(x: Any) -> tuple[Any, Any]:
-    """The row and the column of each element."""
-    type = type_of(x).with_dtype(I64)
-    rank = type.rank
-    if isinstance(x, Staged):
-        return x.stage(iota, (), {"axis": rank - 2}, type), x.stage(iota, (), {"axis": rank - 1}, type)
-    return iota(type=type, axis=rank - 2), iota(type=type, axis=rank - 1)
-
-
-def _triangle(x: Any, lower: int, unit: int) -> Any:
-    """One triangle of x, without its diagonal if that is known to be of ones."""
-    row, column = _places(x)
-    far, near = (row, column) if lower else (column, row)
-    return np.where(far > near if unit else far >= near, x, np.zeros_like(x))
-
-
-def _half(x: Any) -> Any:
-    """Φ: the lower triangle of x with half its diagonal, so that Φ(x) + Φ(x)ᵀ = x where x is symmetric."""
-    row, column = _places(x)
-    return np.where(row >= column, np.where(row == column, 0.5 * x, x), np.zeros_like(x))
-
-
-def _turned(x: Any) -> Any:
-    """xᵀ, matrix by matrix."""
-    return np.swapaxes(x, -1, -2)
-
-
-def _times(x: Any, y: Any, transposed: int) -> Any:
-    """x y, or xᵀ y."""
-    return np.matmul(_turned(x) if transposed else x, y)
+    return a.with_shape(square("determinant", a).shape[:-2])
 
 
 # ---- cholesky ---------------------------------------------------------------------------------------------
@@ -117,13 +67,11 @@ def _arguments_cholesky(a: ArrayType) -> tuple[Dim, ...]:
 
 
 def _cholesky_jvp(dots: tuple[Any], factor: Any, a: Any) -> Any:
-    """L Φ(L⁻¹ ȧ L⁻ᵀ), where ȧ = t + tᵀ is made of the lower triangle alone: t = Φ(ȧ).
+    """L Φ(L⁻¹ ȧ L⁻ᵀ), where ȧ is the symmetric matrix of the lower triangle alone.
 
     Its transpose is the adjoint of Murray (2016), Φ(L⁻ᵀ (P + Pᵀ) L⁻¹) with P = Φ(Lᵀ L̄).
     """
-    t = triangular_solve(factor, _half(dots[0]), left=1, lower=1, transposed=0, unit=0)
-    t = triangular_solve(factor, t, left=0, lower=1, transposed=1, unit=0)
-    return np.matmul(factor, _half(t + _turned(t)))
+    return triangular_product(factor, congruence(factor, dots[0], transposed=0), left=0, right=0)
 
 
 cholesky = OpDef(
@@ -134,67 +82,14 @@ cholesky = OpDef(
         Example((array_type(F64, 4, 4),), diagonal=9.0), Example((array_type(F64, 2, 3, 3),), diagonal=9.0),
         Example((array_type(F64, 1, 1),), diagonal=9.0), Example((array_type(F64, 0, 0),)),
     ),
+    structure=structure_of_lower,
     convention="by the elements that are read: those above the diagonal have derivative 0",
-)  # fmt: skip
-
-
-# ---- triangular systems -----------------------------------------------------------------------------------
-def _evaluate_triangular_solve(a: Any, b: Any, left: int, lower: int, transposed: int, unit: int) -> Any:
-    t = _triangle(a, lower, unit)
-    if unit:
-        t = t + np.eye(t.shape[-1], dtype=t.dtype)
-    t = t if left else _turned(t)
-    t = _turned(t) if transposed else t
-    return np.linalg.solve(t, b) if left else _turned(np.linalg.solve(t, _turned(b)))
-
-
-def _triangular_solve_transpose(
-    ct: Any, a: Any, b: Any, left: int, lower: int, transposed: int, unit: int
-) -> Any:
-    return triangular_solve(a, ct, left=left, lower=lower, transposed=1 - transposed, unit=unit)
-
-
-def _triangular_solve_jvp(
-    dots: tuple[Any, Any], y: Any, a: Any, b: Any, left: int, lower: int, transposed: int, unit: int
-) -> Any:
-    """-op(a)⁻¹ op(ȧ) y from the left, -y op(ȧ) op(a)⁻¹ from the right."""
-    moved = _triangle(dots[0], lower, unit)
-    product = _times(moved, y, transposed) if left else np.matmul(y, _turned(moved) if transposed else moved)
-    return -triangular_solve(a, product, left=left, lower=lower, transposed=transposed, unit=unit)
-
-
-def _triangular_arguments(
-    a: ArrayType, b: ArrayType, left: int, lower: int, transposed: int, unit: int
-) -> tuple[Dim, ...]:
-    return (b.shape[-2], b.shape[-1], left, lower, transposed, unit)
-
-
-def _triangular_example(
-    shape: tuple[int, ...], right: tuple[int, ...], left: int, lower: int, transposed: int, unit: int
-) -> Example:
-    attrs = (("left", left), ("lower", lower), ("transposed", transposed), ("unit", unit))
-    return Example((array_type(F64, *shape), array_type(F64, *right)), attrs, diagonal=5.0)
-
-
-triangular_solve = OpDef(
-    "triangular_solve", _evaluate_triangular_solve, _infer_triangular_solve,
-    LinearIn(1, _triangular_solve_transpose, _triangular_solve_jvp),
-    Library("triangular_solve", _triangular_arguments, over=1, fails=SINGULAR),
-    "op(T)⁻¹ b or, from the right, b op(T)⁻¹, where T is a triangle of a and op may transpose",
-    examples=(
-        _triangular_example((3, 3), (3, 2), 1, 1, 0, 0), _triangular_example((3, 3), (3, 1), 1, 1, 1, 0),
-        _triangular_example((3, 3), (3, 2), 1, 0, 0, 1), _triangular_example((3, 3), (3, 1), 1, 0, 1, 0),
-        _triangular_example((3, 3), (2, 3), 0, 1, 1, 0), _triangular_example((3, 3), (1, 3), 0, 0, 0, 0),
-        _triangular_example((3, 3), (1, 3), 0, 1, 1, 1),
-        _triangular_example((2, 3, 3), (2, 3, 2), 1, 1, 1, 1), _triangular_example((1, 1), (1, 3), 1, 1, 0, 0),
-        _triangular_example((0, 0), (0, 2), 1, 1, 0, 0), _triangular_example((2, 2), (2, 0), 1, 0, 0, 0),
-    ),
 )  # fmt: skip
 
 
 # ---- general systems --------------------------------------------------------------------------------------
 def _evaluate_solve(a: Any, b: Any, transposed: int) -> Any:
-    return np.linalg.solve(_turned(a) if transposed else a, b)
+    return np.linalg.solve(turned(a) if transposed else a, b)
 
 
 def _solve_transpose(ct: Any, a: Any, b: Any, transposed: int) -> Any:
@@ -203,7 +98,7 @@ def _solve_transpose(ct: Any, a: Any, b: Any, transposed: int) -> Any:
 
 def _solve_jvp(dots: tuple[Any, Any], y: Any, a: Any, b: Any, transposed: int) -> Any:
     """-op(a)⁻¹ op(ȧ) y"""
-    return -solve(a, _times(dots[0], y, transposed), transposed=transposed)
+    return -solve(a, times(dots[0], y, transposed), transposed=transposed)
 
 
 def _solve_example(shape: tuple[int, ...], right: tuple[int, ...], transposed: int) -> Example:
@@ -330,4 +225,4 @@ det = OpDef(
     "det a", examples=_determinant_examples(), convention="an error at singular matrices",
 )  # fmt: skip
 
-OPS: tuple[OpDef, ...] = (cholesky, triangular_solve, solve, lu, lu_solve, logabsdet, det_sign, det)
+OPS: tuple[OpDef, ...] = (cholesky, solve, lu, lu_solve, logabsdet, det_sign, det)

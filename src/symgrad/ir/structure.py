@@ -1,0 +1,73 @@
+"""Which elements of matrices are known: zero on one side of the diagonal, equal on both.
+
+It is found from the records of the ops that make a value: a kind of op has one rule, and an op of linear
+algebra says it itself. What is not found is not known; nothing is ever assumed of a param.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from symgrad.ir.core import Op, Value
+from symgrad.ir.opdef import Component, Constant, Known, Remap, Scalar, Structure
+
+MAX_DEPTH = 12  # ops that are looked at one behind the other
+
+_DIAGONAL = frozenset((Known.LOWER, Known.UPPER))
+
+Maker = Callable[[Value], "Op | None"]
+
+
+def structure_of(value: Value, maker: Maker, depth: int = MAX_DEPTH) -> Structure:
+    """What is known of the matrices of the last two axes; `maker` gives the op that makes a value."""
+    op = maker(value)
+    if op is None or value.type.rank < 2 or depth == 0:
+        return frozenset()
+    given = tuple(structure_of(v, maker, depth - 1) for v in op.operands)
+    found = _found(op, given)
+    return found | {Known.SYMMETRIC} if found >= _DIAGONAL else found
+
+
+def _found(op: Op, given: tuple[Structure, ...]) -> Structure:
+    if op.opdef.structure is not None:
+        return op.opdef.structure(given, dict(op.attrs))
+    match op.opdef.lowering:
+        case Scalar():
+            return _of_scalar(op, given)
+        case Constant():
+            value = dict(op.attrs)["value"]
+            if isinstance(value, tuple):
+                return frozenset()
+            return frozenset(Known) if value == 0 else frozenset((Known.SYMMETRIC,))
+        case Remap(pieces):
+            types = tuple(v.type for v in op.operands)
+            found = pieces(types, op.result.type, dict(op.attrs))
+            whole = len(found) == 1 and not found[0].within
+            return _turned(given[0]) if whole and _is_transpose(found[0].index) else frozenset()
+        case _:
+            return frozenset()
+
+
+def _of_scalar(op: Op, given: tuple[Structure, ...]) -> Structure:
+    """An element is zero where all operands are, if the op is 0 of zeros; equal elements give equal ones."""
+    shared = frozenset(Known).intersection(*given)
+    zeros = [v.type.dtype.type(0) for v in op.operands]
+    stated = {"type": op.result.type.with_shape(())} if op.opdef.stated else {}
+    with np.errstate(all="ignore"):
+        keeps = bool(op.opdef.evaluate(*zeros, **dict(op.attrs), **stated) == 0)
+    return shared if keeps else shared & {Known.SYMMETRIC}
+
+
+def _is_transpose(index: tuple[Component, ...]) -> bool:
+    """Whether a move exchanges the last two axes, and does nothing else."""
+    rank = len(index)
+    order = (*range(rank - 2), rank - 1, rank - 2)
+    return rank >= 2 and index == tuple(map(Component, order))
+
+
+def _turned(known: Structure) -> Structure:
+    """What is known of the transposed matrix."""
+    swapped = {Known.LOWER: Known.UPPER, Known.UPPER: Known.LOWER, Known.SYMMETRIC: Known.SYMMETRIC}
+    return frozenset(swapped[fact] for fact in known)
