@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from programs import with_diagonal
 from symgrad.codegen import numba_support
 from symgrad.codegen.module_source import ModuleSource
 from symgrad.codegen.numba_vmath import interpreted
@@ -61,10 +62,7 @@ def alone(op: OpDef, example: Example) -> Function:
 def arguments(example: Example, seed: int = 0) -> list[Any]:
     """Random operands of an example."""
     rng = np.random.default_rng(seed)
-    found = [_random(rng, t, example) for t in example.operands]
-    if example.diagonal:
-        found[0] = found[0] + example.diagonal * np.eye(found[0].shape[-1], dtype=found[0].dtype)
-    return found
+    return with_diagonal([_random(rng, t, example) for t in example.operands], example.diagonal)
 
 
 def _random(rng: np.random.Generator, t: ArrayType, example: Example) -> Any:

@@ -174,6 +174,10 @@ lu_solve = OpDef(
     "lu_solve", _evaluate_lu_solve, _infer_lu_solve, _LATE,
     Library("lu_solve", _arguments_lu_solve, over=1, fails=SINGULAR),
     "op(a)⁻¹ b by the factorisation of a that lu gives",
+    examples=tuple(
+        Example((array_type(F64, 4, 3), array_type(F64, 3, 2)), (("transposed", t),), domain=(0.5, 0.9))
+        for t in (0, 1)
+    ),
 )  # fmt: skip
 
 
