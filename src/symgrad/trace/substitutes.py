@@ -17,6 +17,7 @@ from symgrad.trace.layouts import layout_of, relate
 from symgrad.trace.lifting import as_dtype, dtype_of, find_tracer, fit, ints_of, strong
 from symgrad.trace.places import caller
 from symgrad.trace.running import running_recorder
+from symgrad.trace.scipy_linalg import scipy_substitute
 from symgrad.trace.tracer import Tracer
 
 
@@ -247,4 +248,4 @@ _BY_ID = {id(original): substitute for original, substitute in SUBSTITUTES.items
 
 def substitute_for(value: object) -> Callable[..., Any] | None:
     """What to call instead of a function; None for functions that see tracers by themselves."""
-    return _BY_ID.get(id(value))
+    return _BY_ID.get(id(value)) or scipy_substitute(value)
