@@ -13,12 +13,15 @@ from symgrad.errors import Loc
 from symgrad.ir import dims
 from symgrad.ir.builder import Builder
 from symgrad.ir.core import Function, Value
-from symgrad.ir.opdef import Example, Gather, Measure, OpDef, Scatter
+from symgrad.ir.opdef import Composed, Example, Gather, Library, Measure, OpDef, Scatter
 from symgrad.ir.ops import OPS
 
 Array = np.ndarray[Any, Any]
 
 EXAMPLES: tuple[tuple[OpDef, Example], ...] = tuple((op, e) for op in OPS.values() for e in op.examples)
+
+# Those that random operands cannot make fail, as a singular matrix does.
+RANDOM = [(op, e) for op, e in EXAMPLES if not isinstance(op.lowering, Library | Composed)]
 
 HINTS = ("", "", "x", "w", "x_1", "w.0", "θ")
 LOCS = (None, Loc("model.py", 5), Loc("model.py", 12, via=("vjp",)), Loc("<stdin>", 1, via=("jvp", "vjp")))
@@ -30,13 +33,13 @@ class Program:
 
     function: Function
     bounds: dict[Value, int]
+    diagonal: float = 0.0  # what the matrices of the first param have more on their diagonals
 
     def arguments(self, seed: int) -> tuple[Array, ...]:
         """Random arguments within the bounds."""
         rng = np.random.default_rng(seed)
-        return tuple(
-            random_array(rng, param, self.bounds.get(param, 3)) for param in self.function.body.params
-        )
+        found = [random_array(rng, param, self.bounds.get(param, 3)) for param in self.function.body.params]
+        return tuple(with_diagonal(found, self.diagonal))
 
 
 def random_array(
@@ -51,13 +54,27 @@ def random_array(
     return np.asarray(rng.uniform(*domain, shape), dtype)
 
 
+def operands_of(rng: np.random.Generator, example: Example, params: tuple[Value, ...]) -> list[Array]:
+    """Random operands of an example; matrices of the first one are as far from singular as it says."""
+    found = [random_array(rng, p, example.bound or 0, example.domain) for p in params]
+    return with_diagonal(found, example.diagonal)
+
+
+def with_diagonal(operands: list[Array], diagonal: float) -> list[Array]:
+    """The operands, with a number added to the diagonals of the matrices of the first one."""
+    if not diagonal:
+        return operands
+    first, *others = operands
+    return [first + diagonal * np.eye(first.shape[-1], dtype=first.dtype), *others]
+
+
 def alone(op: OpDef, example: Example) -> Program:
     """The op on params of its example's types."""
     builder = Builder()
     params = tuple(Value(t) for t in example.operands)
     result = builder.emit(op, params, dict(example.attrs), example.type)
     bounds = {} if example.bound is None else dict.fromkeys(params, example.bound)
-    return Program(Function(op.name, builder.block(params, (result,))), bounds)
+    return Program(Function(op.name, builder.block(params, (result,))), bounds, example.diagonal)
 
 
 def _indices(op: OpDef) -> Callable[[int], bool]:
@@ -72,7 +89,7 @@ def programs(draw: st.DrawFn, max_ops: int = 20) -> Program:
     builder, params, bounds = Builder(), list[Value](), dict[Value, int]()
     pool: list[Value] = []
     for _ in range(draw(st.integers(1, max_ops))):
-        op, example = draw(st.sampled_from(EXAMPLES))
+        op, example = draw(st.sampled_from(RANDOM))
         is_index = _indices(op)
         operands: list[Value] = []
         for k, t in enumerate(example.operands):

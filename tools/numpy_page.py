@@ -19,11 +19,13 @@ from symgrad.trace import (
     numpy_api_analysis,
     numpy_api_creation,
     numpy_api_joins,
+    numpy_api_linalg,
     numpy_api_norms,
     numpy_api_places,
     numpy_api_reductions,
     numpy_api_shapes,
     numpy_api_writes,
+    scipy_linalg,
 )
 from symgrad.trace.refusals import CURES
 from symgrad.trace.scipy_special import scipy_compositions, scipy_functions, scipy_ops
@@ -42,6 +44,7 @@ FAMILIES: tuple[tuple[str, tuple[ModuleType, ...]], ...] = (
     ("Selecting, filling, rounding, asking", (numpy_api_creation,)),
     ("Differences, grids, polynomials, statistics", (numpy_api_analysis,)),
     ("Norms and powers of matrices", (numpy_api_norms,)),
+    ("Systems of equations, factors and determinants", (numpy_api_linalg,)),
     ("Writing into arrays", (numpy_api_writes,)),
 )
 NAMESPACES: tuple[tuple[str, ModuleType], ...] = (
@@ -70,7 +73,7 @@ write instead where that is known.
 
 Not there yet:
 
-- **Linear algebra beyond products and norms**: `solve`, `inv`, `det`, `cholesky`, `qr`, `eigh`, `svd`, ...
+- **Eigenvalues, singular values and least squares**: `qr`, `eigh`, `svd`, `pinv`, `lstsq`, ...
 - **Sorting and running sums**: `sort`, `argsort`, `cumsum`, `cumprod`, `median`, `percentile`, ...
 - **FFTs and complex numbers.**
 - **Results whose size depends on values**: `nonzero`, `unique`. `x[x > 0]` may be computed with, reduced and
@@ -117,6 +120,9 @@ def _elsewhere() -> Iterable[str]:
     yield "## scipy.special\n"
     special = [*scipy_ops(), *scipy_compositions(), *(function for function, _ in scipy_functions().values())]
     yield _listed(f"scipy.special.{function.__name__}" for function in special)
+    yield "## scipy.linalg\n"
+    yield "Of one matrix; `check_finite=` checks nothing, and `overwrite_a=` overwrites nothing.\n"
+    yield _listed(f"scipy.linalg.{name}" for name in scipy_linalg.TABLE)
 
 
 def _missing() -> Iterable[str]:

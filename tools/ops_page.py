@@ -11,11 +11,11 @@ All {len(OPS)} ops of the IR: NumPy's other functions are compositions of them. 
 table that the compiler works with; `make golden` makes it anew. On the command line: `symgrad ops`.
 
 *Derivative* is the kind of the op's one rule, from which both modes follow: `Partials`, a partial
-derivative an operand; `Linear` and `Multilinear`, the transpose; `Select`, that of `np.where`; `Jvp`, the
-tangent of the result from those of the operands; `ByRegions`, that of the ops inside; `Zero`, none: the
-result does not vary with the operands. *Where there is none* is what is given in place of a derivative that
-does not exist. *Lowering* is the kind of loop code that the op becomes. The types of operands are those on
-which the tests try it.
+derivative an operand; `Linear` and `Multilinear`, the transpose; `LinearIn`, the transpose of one operand
+and the tangent by the others; `Select`, that of `np.where`; `Jvp`, the tangent of the result from those of
+the operands; `ByRegions`, that of the ops inside; `Zero`, none: the result does not vary with the operands.
+*Where there is none* is what is given in place of a derivative that does not exist. *Lowering* is the kind of
+loop code that the op becomes. The types of operands are those on which the tests try it.
 """
 
 HEAD = "| op | gives | derivative | where there is none | lowering | operands |\n|---|---|---|---|---|---|"

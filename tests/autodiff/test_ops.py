@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from programs import EXAMPLES, alone, random_array
+from programs import EXAMPLES, alone, operands_of
 from symgrad.ir.core import Block, Function
 from symgrad.ir.interpreter import interpret
-from symgrad.ir.opdef import Example, OpDef
+from symgrad.ir.opdef import Example, OpDef, Undefined
 from symgrad.ir.ops import OPS
 from symgrad.ir.types import F64
 from symgrad.passes.autodiff import jvp, vjp
@@ -28,8 +28,7 @@ def one_op(op: OpDef, example: Example) -> Function:
 def operands(op: OpDef, example: Example) -> list[Array]:
     """Random operands of the example's types and domain, the same at every run."""
     rng = np.random.default_rng(zlib.crc32(op.name.encode()))
-    params = one_op(op, example).body.params
-    return [random_array(rng, p, example.bound or 0, example.domain) for p in params]
+    return operands_of(rng, example, one_op(op, example).body.params)
 
 
 def smooth(op: OpDef, example: Example) -> bool:
@@ -37,6 +36,7 @@ def smooth(op: OpDef, example: Example) -> bool:
     result = one_op(op, example).body.results[0]
     return (
         op is not OPS["stop_gradient"]
+        and not isinstance(op.derivative, Undefined)
         and result.type.dtype == F64
         and any(t.dtype == F64 for t in example.operands)
     )

@@ -14,9 +14,10 @@ from running import agree, alone, arguments, compiled, generated, machine, plain
 from symgrad.codegen.scalar_source import LIBRARY, library_names
 from symgrad.ir.builder import Builder
 from symgrad.ir.core import Function, Value
-from symgrad.ir.opdef import Example, OpDef, Scalar
+from symgrad.ir.opdef import Composed, Example, Library, OpDef, Scalar
 from symgrad.ir.ops import FAMILIES, OPS, kernel
 from symgrad.ir.types import F32, F64, ArrayType
+from symgrad.passes.pipeline import optimize, schedule
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +46,12 @@ def cases(ops: tuple[OpDef, ...]) -> list[tuple[OpDef, Example]]:
     return found
 
 
-ALL = cases(tuple(OPS.values()))
+def whole(op: OpDef) -> bool:
+    """Whether the op is on whole matrices: no other op is computed in its kernel."""
+    return isinstance(op.lowering, Library | Composed)
+
+
+ALL = cases(tuple(op for op in OPS.values() if not whole(op)))
 NAMES = [f"{op.name}-{k}" for k, (op, _) in enumerate(ALL)]
 
 
@@ -65,6 +71,42 @@ def test_as_python(op: OpDef, example: Example) -> None:
 def test_as_machine_code(op: OpDef, example: Example) -> None:
     function = alone(op, example)
     agree(function, machine(function), arguments(example))
+
+
+WHOLE = cases(tuple(op for op in OPS.values() if whole(op)))
+
+
+@pytest.mark.parametrize(("op", "example"), WHOLE, ids=[f"{op.name}-{k}" for k, (op, _) in enumerate(WHOLE)])
+def test_whole_matrices_as_python(op: OpDef, example: Example) -> None:
+    function = sample(op, example)
+    agree(function, plain(generated(scheduled(function))), arguments(example), rtol=tolerance(example))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("op", dict.fromkeys(op for op, _ in WHOLE), ids=lambda op: op.name)
+def test_whole_matrices_compiled(op: OpDef, tmp_path: Path) -> None:
+    for example in (example for other, example in WHOLE if other is op):
+        function = sample(op, example)
+        call = compiled(generated(scheduled(function)), tmp_path)
+        agree(function, call, arguments(example), rtol=tolerance(example))
+
+
+def sample(op: OpDef, example: Example) -> Function:
+    """The op on params."""
+    builder = Builder()
+    params = [Value(t, "x") for t in example.operands]
+    made = builder.emit(op, params, dict(example.attrs), example.type)
+    return Function("sample", builder.block(params, [made]))
+
+
+def scheduled(function: Function) -> Function:
+    """The program as it is compiled."""
+    return schedule(optimize(function))
+
+
+def tolerance(example: Example) -> float:
+    """What the condition of an example's matrices makes of rounding."""
+    return 1e-12 if example.operands[0].dtype == F64 else 1e-4
 
 
 BATCH = 12  # ops compiled together: more arguments would take longer than they save
@@ -87,7 +129,9 @@ def together(batch: list[tuple[OpDef, Example]]) -> Function:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", [name for name in FAMILIES if FAMILIES[name][0] is not kernel])
+@pytest.mark.parametrize(
+    "family", [name for name in FAMILIES if not set(FAMILIES[name]) & {kernel, *(op for op, _ in WHOLE)}]
+)
 def test_compiled_by_numba(family: str, tmp_path: Path) -> None:
     every = cases(FAMILIES[family])
     for first in range(0, len(every), BATCH):

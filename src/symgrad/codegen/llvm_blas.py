@@ -24,7 +24,7 @@ class BlasCaller:
         self._prefix = "d" if dtype.itemsize == 8 else "s"
         self._dtype = dtype
 
-    def _cell(self, value: Any) -> Any:
+    def cell(self, value: Any) -> Any:
         """The address of a copy of `value`, which no routine writes to."""
         if isinstance(value, ir.Constant):
             return self._constant(value)
@@ -41,27 +41,35 @@ class BlasCaller:
             known.global_constant, known.linkage, known.initializer = True, "internal", value
         return known
 
-    def _size(self, value: Any) -> Any:
+    def size(self, value: Any) -> Any:
         """The address of a size as 32 bits."""
         if isinstance(value, ir.Constant):
-            return self._cell(ir.Constant(NARROW, value.constant))
-        return self._cell(value if value.type == NARROW else self._builder.trunc(value, NARROW))
+            return self.cell(ir.Constant(NARROW, value.constant))
+        return self.cell(value if value.type == NARROW else self._builder.trunc(value, NARROW))
 
-    def _leading(self, value: Any) -> Any:
+    def leading(self, value: Any) -> Any:
         """The address of a leading size, which BLAS wants to be at least 1 even where nothing is read."""
         if isinstance(value, ir.Constant):
-            return self._size(ir.Constant(value.type, max(value.constant, 1)))
+            return self.size(ir.Constant(value.type, max(value.constant, 1)))
         one = ir.Constant(value.type, 1)
-        return self._size(self._builder.select(self._builder.icmp_signed("<", value, one), one, value))
+        return self.size(self._builder.select(self._builder.icmp_signed("<", value, one), one, value))
 
-    def _flag(self, transposed: Any) -> Any:
+    def flag(self, transposed: Any) -> Any:
         """The address of the letter that asks for a transpose."""
-        letters = [ir.Constant(BYTE, ord(letter)) for letter in "TN"]
-        if isinstance(transposed, ir.Constant):
-            return self._cell(letters[0 if transposed.constant else 1])
-        return self._cell(self._builder.select(transposed, *letters))
+        return self.either(transposed, "TN")
 
-    def _call(self, routine: str, args: list[Any], result: ir.Type = VOID) -> Any:
+    def either(self, flag: Any, letters: str) -> Any:
+        """The address of the first letter if a flag is set, else of the second."""
+        choices = [ir.Constant(BYTE, ord(letter)) for letter in letters]
+        if isinstance(flag, ir.Constant):
+            return self.cell(choices[0 if flag.constant else 1])
+        return self.cell(self._builder.select(flag, *choices))
+
+    def letter(self, letter: str) -> Any:
+        """The address of a letter."""
+        return self.cell(ir.Constant(BYTE, ord(letter)))
+
+    def call(self, routine: str, args: list[Any], result: ir.Type = VOID) -> Any:
         """The result of a routine called with these addresses."""
         return external(self._builder, f"symgrad_{self._prefix}{routine}", result, args)
 
@@ -71,10 +79,10 @@ class BlasCaller:
     ) -> None:  # fmt: skip
         """`c[m,n] = alpha * op(a)[m,k] @ op(b)[k,n] + beta * c`."""
         # What is row-major here is its own transpose to BLAS, and c' = op(b)' op(a)'.
-        self._call("gemm", [
-            self._flag(trans_b), self._flag(trans_a), self._size(n), self._size(m), self._size(k),
-            self._cell(alpha), b, self._leading(ldb), a, self._leading(lda), self._cell(beta), c,
-            self._leading(ldc),
+        self.call("gemm", [
+            self.flag(trans_b), self.flag(trans_a), self.size(n), self.size(m), self.size(k),
+            self.cell(alpha), b, self.leading(ldb), a, self.leading(lda), self.cell(beta), c,
+            self.leading(ldc),
         ])  # fmt: skip
 
     def gemv(
@@ -89,29 +97,29 @@ class BlasCaller:
             with nothing_to_sum:
                 # BLAS leaves y as it was; a gemm without terms scales it, here as a matrix of one column.
                 no = ir.Constant(BIT, 0)
-                self._call("gemm", [
-                    self._flag(no), self._flag(no), self._size(one), self._size(outer), self._size(zero),
-                    self._cell(alpha), x, self._size(one), a, self._size(one),
-                    self._cell(beta), y, self._leading(incy),
+                self.call("gemm", [
+                    self.flag(no), self.flag(no), self.size(one), self.size(outer), self.size(zero),
+                    self.cell(alpha), x, self.size(one), a, self.size(one),
+                    self.cell(beta), y, self.leading(incy),
                 ])  # fmt: skip
             with usual:
-                self._call("gemv", [
-                    self._flag(builder.not_(trans)), self._size(n), self._size(m),
-                    self._cell(alpha), a, self._leading(lda), x, self._size(incx),
-                    self._cell(beta), y, self._size(incy),
+                self.call("gemv", [
+                    self.flag(builder.not_(trans)), self.size(n), self.size(m),
+                    self.cell(alpha), a, self.leading(lda), x, self.size(incx),
+                    self.cell(beta), y, self.size(incy),
                 ])  # fmt: skip
 
     def ger(self, m: Any, n: Any, alpha: Any, x: Any, incx: Any, y: Any, incy: Any, a: Any, lda: Any) -> None:
         """`a[m,n] += alpha * outer(x[m], y[n])`."""
-        self._call("ger", [
-            self._size(n), self._size(m), self._cell(alpha), y, self._size(incy), x, self._size(incx),
-            a, self._leading(lda),
+        self.call("ger", [
+            self.size(n), self.size(m), self.cell(alpha), y, self.size(incy), x, self.size(incx),
+            a, self.leading(lda),
         ])  # fmt: skip
 
     def dot(self, n: Any, x: Any, incx: Any, y: Any, incy: Any) -> Any:
         """The sum over `n` products of x and y."""
-        args = [self._size(n), x, self._size(incx), y, self._size(incy)]
-        return self._call("dot", args, value_type(self._dtype))
+        args = [self.size(n), x, self.size(incx), y, self.size(incy)]
+        return self.call("dot", args, value_type(self._dtype))
 
     def real(self, value: float) -> Any:
         """A number."""

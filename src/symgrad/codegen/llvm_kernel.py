@@ -48,6 +48,7 @@ from symgrad.codegen.loops import (
     Body,
     Branch,
     Buffer,
+    CallLibrary,
     Check,
     Clamp,
     CloseBlock,
@@ -71,6 +72,7 @@ from symgrad.codegen.loops import (
     While,
 )
 from symgrad.codegen.lower_kernel import walk_statements
+from symgrad.errors import InternalError
 from symgrad.ir.dims import affine
 from symgrad.ir.types import I64
 
@@ -177,6 +179,8 @@ class KernelEmitter:
                 self._dtypes[name] = dtype
                 count = frame.index(affine(size))
                 frame.buffers[name] = grown(frame.builder, frame.buffers[memory], count, dtype)
+            case CallLibrary():
+                raise InternalError("calls of LAPACK are compiled by numba", loc=statement.loc)
             case Blas():
                 emit_product(frame, statement, self._dtypes[statement.result])
             case Let(name, value):

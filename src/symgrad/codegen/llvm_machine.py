@@ -9,12 +9,12 @@ from typing import Any
 
 from llvmlite import binding
 
-from symgrad.codegen.llvm_symbols import register
+from symgrad.codegen.llvm_symbols import register_blas
 from symgrad.codegen.llvm_values import VARIANTS
 
 binding.initialize_native_target()
 binding.initialize_native_asmprinter()
-register()
+register_blas()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 # llvmlite has no types:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownParameterType=false
-"""Where SciPy's BLAS is, for LLVM, which looks symbols up when it loads code.
+"""Where SciPy's BLAS and LAPACK are, for LLVM, which looks symbols up when it loads code.
 
 SciPy publishes the addresses of its routines to Cython. They differ between processes, so code names a symbol
 instead, and can lie on the disk.
@@ -18,7 +18,8 @@ from typing import Any
 import scipy
 from llvmlite import binding
 
-_ROUTINES = ("gemm", "gemv", "ger", "dot")
+BLAS = ("gemm", "gemv", "ger", "dot", "trsm", "trsv", "syr2k")
+LAPACK = ("potrf", "getrf", "sygst")
 
 
 def _published(name: str) -> Any:
@@ -49,9 +50,19 @@ def _address(published: Any, routine: str) -> int:
     return pointer(capsule, signature)
 
 
-def register() -> None:
-    """Tell LLVM where the routines are."""
-    published = _published("cython_blas")
-    for routine in _ROUTINES:
+def register(module: str, routines: tuple[str, ...]) -> None:
+    """Tell LLVM where routines are that a module of scipy.linalg publishes."""
+    published = _published(module)
+    for routine in routines:
         for prefix in "ds":
             binding.add_symbol(f"symgrad_{prefix}{routine}", _address(published, prefix + routine))
+
+
+def register_blas() -> None:
+    """Tell LLVM where BLAS is."""
+    register("cython_blas", BLAS)
+
+
+def register_lapack() -> None:
+    """Tell LLVM where LAPACK is."""
+    register("cython_lapack", LAPACK)

@@ -8,6 +8,7 @@
               | If atom: body, else: body
               | Variable name = atom, Assign name = atom        a scalar that changes
               | Blas result = alpha · a · b + beta · result
+              | CallLibrary result = a routine of spans, else refuse
               | Grow name = the first elements of memory that grows
               | Let name = expression                             a scalar
               | LetIndex name = affine // divisor % modulus       an index; the quotient is rounded down
@@ -301,6 +302,28 @@ class Blas:
         return a, b, result
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Elements of a buffer that follow one another."""
+
+    buffer: str
+    at: Affine
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallLibrary:
+    """A routine on each of `batch` matrices, right after one another; the kernel refuses where it fails."""
+
+    routine: str
+    batch: int
+    arguments: tuple[int, ...]  # sizes and flags
+    operands: tuple[Span, ...]
+    result: Span  # may be an operand
+    refusal: int | None  # position in the kernel's list
+    loc: Loc | None
+
+
 Statement: TypeAlias = (
     For
     | While
@@ -309,6 +332,7 @@ Statement: TypeAlias = (
     | Assign
     | Grow
     | Blas
+    | CallLibrary
     | Let
     | LetIndex
     | Check

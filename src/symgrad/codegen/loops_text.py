@@ -28,6 +28,7 @@ from symgrad.codegen.loops import (
     Blas,
     Body,
     Branch,
+    CallLibrary,
     Check,
     Clamp,
     CloseBlock,
@@ -43,6 +44,7 @@ from symgrad.codegen.loops import (
     OpenBlock,
     Require,
     Scratch,
+    Span,
     Statement,
     Store,
     Variable,
@@ -138,6 +140,8 @@ def _statement(statement: Statement) -> Iterator[str]:
             yield f"{name}: {short_name(dtype)}[{size}] in {memory}, which grows"
         case Blas():
             yield _blas(statement)
+        case CallLibrary():
+            yield _library(statement)
         case Branch():
             yield from _branch(statement)
         case Let(name, value):
@@ -240,6 +244,17 @@ def _step(step: Step) -> str:
             return _blas(step)
         case _:
             assert_never(step)
+
+
+def _library(call: CallLibrary) -> str:
+    operands, arguments = ", ".join(map(_span, call.operands)), ", ".join(map(str, call.arguments))
+    batch = f"{call.batch} x " if call.batch != 1 else ""
+    rest = "" if call.refusal is None else f" else refuse {call.refusal + 1}"
+    return f"{_span(call.result)} = {batch}{call.routine} {operands} ({arguments}){rest}"
+
+
+def _span(span: Span) -> str:
+    return span.buffer if span.at == ZERO else f"{span.buffer}[{span.at}...]"
 
 
 def _blas(call: Blas) -> str:

@@ -32,6 +32,7 @@ from symgrad.codegen.loops import (
     Blas,
     Body,
     Branch,
+    CallLibrary,
     Check,
     Clamp,
     CloseBlock,
@@ -148,6 +149,8 @@ class _KernelCheck:
                 self.grow(name, memory, dtype, size)
             case Blas():
                 self.blas(statement)
+            case CallLibrary():
+                self.library(statement)
             case Let(name, value):
                 self.define(name, self.expression(value))
             case LetIndex(name, numerator, divisor, modulus):
@@ -243,6 +246,21 @@ class _KernelCheck:
         if call.beta:
             self.loaded(call.result, call.at[2])
         self.readable.add(call.result)
+
+    def library(self, call: CallLibrary) -> None:
+        """Check that the matrices lie in their buffers, and that a failure has a refusal."""
+        for span in (*call.operands, call.result):
+            for end in (span.at, span.at + (span.size - 1)) if span.size > 0 else ():
+                self.inside(span.buffer, end)
+            if self.dtypes[span.buffer] != self.dtypes[call.result.buffer]:
+                self.fail(f"{span.buffer} holds {self.dtypes[span.buffer]}")
+            if span is not call.result and span.buffer not in self.readable:
+                self.fail(f"{span.buffer} is read before it is written")
+        if call.refusal is not None and not 0 <= call.refusal < len(self.kernel.refusals):
+            self.fail("a routine that fails has a refusal")
+        if call.result.buffer not in self.writable:
+            self.fail(f"{call.result.buffer} is only read")
+        self.readable.add(call.result.buffer)
 
     def branch(self, branch: Branch) -> None:
         """Check the arms of a branch, each with what its conditions say."""

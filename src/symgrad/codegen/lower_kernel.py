@@ -15,6 +15,7 @@ from symgrad.codegen.loops import (
     Body,
     Branch,
     Buffer,
+    CallLibrary,
     Combine,
     For,
     If,
@@ -25,6 +26,7 @@ from symgrad.codegen.loops import (
     Store,
     While,
 )
+from symgrad.codegen.lower_library import library_call, library_of
 from symgrad.codegen.nest import Nest
 from symgrad.codegen.plan import Plan, improved, plain
 from symgrad.codegen.point import Notes, Point, Source
@@ -115,6 +117,8 @@ def lower_kernel(
 
 def is_small(work: Work) -> bool:
     """Whether a body computes single elements: so little that it shares a kernel with others like it."""
+    if library_of(work.body) is not None:
+        return False
     made = defs(work.body)
     sources = dict(zip(work.body.params, (s.memory for s in work.operands), strict=True))
     return len(work.body.ops) <= MAX_SMALL and all(
@@ -149,6 +153,10 @@ def emit_body(
     notes: Notes,
 ) -> Body:
     """The statements that compute a body once."""
+    library = library_of(body)
+    if library is not None:
+        stored = [s.memory for s in (*operands, *results) if isinstance(s, Storage)]
+        return (library_call(library, stored[:-1], stored[-1], notes),)
     regions = {s.name: s.region for s in (*operands, *results) if isinstance(s, Storage)}
     sources: dict[Value, Source] = {
         param: given.memory if isinstance(given, Storage) else given
@@ -291,6 +299,9 @@ def accesses(body: Body) -> tuple[set[str], set[str]]:
                 written.add(buffer)
             case Combine(buffer) | AddExactly(buffer):
                 written.add(buffer)
+            case CallLibrary():
+                read.update(span.buffer for span in statement.operands)
+                written.add(statement.result.buffer)
             case Blas():
                 read.update((statement.a, statement.b, *([statement.result] if statement.beta else [])))
                 written.add(statement.result)

@@ -136,7 +136,7 @@ class ModuleSourceText:
         yield f"status = {call}"
         for number, refusal in enumerate(self._refusals, 1):
             yield f"if status == {number}:"
-            yield f"{INDENT}raise {refusal.error.__name__}({refusal_text(refusal)!r})"
+            yield f"{INDENT}raise {self._error(refusal.error)}({refusal_text(refusal)!r})"
 
     @property
     def arena_argument(self) -> bool:
@@ -229,6 +229,11 @@ class ModuleSourceText:
         yield from (INDENT + line for line in self._released())
         yield f"{INDENT}return status + {self._refused}" if self._refused else f"{INDENT}return status"
         self._refused += len(kernel.refusals)
+
+    def _error(self, error: type[Exception]) -> str:
+        """The name of a class of errors."""
+        known = error.__module__ == "builtins"
+        return error.__name__ if known else self._use(error.__name__, error.__module__)
 
     # ---- what Python calls ----
     def _call(self) -> Iterator[str]:

@@ -17,13 +17,13 @@ from numba.np.numpy_support import as_dtype
 from numpy.lib.stride_tricks import as_strided
 
 from symgrad.codegen.llvm_blas import BlasCaller
-from symgrad.codegen.llvm_symbols import register
+from symgrad.codegen.llvm_symbols import register_blas
 from symgrad.codegen.numba_support import Buffer, lowers
 
 MAX_SIZE = 2**31 - 1  # the largest size SciPy's BLAS takes: its integers have 32 bits
 
 
-register()  # before code that calls BLAS is loaded
+register_blas()  # before code that calls BLAS is loaded
 
 
 def _typed(kinds: str, *args: Any) -> Any:
@@ -52,7 +52,7 @@ def _unpacked(context: Any, builder: Any, sig: Any, args: Any, kinds: str) -> tu
     return BlasCaller(builder, as_dtype(dtype)), values
 
 
-def _matrix(buffer: Any, rows: int, columns: int, leading: int) -> Any:
+def matrix(buffer: Any, rows: int, columns: int, leading: int) -> Any:
     """The row-major matrix whose rows begin `leading` elements apart in `buffer`."""
     return as_strided(buffer, (rows, columns), (leading * buffer.itemsize, buffer.itemsize))
 
@@ -66,9 +66,9 @@ def gemm(
     alpha: float, a: Any, lda: int, b: Any, ldb: int, beta: float, c: Any, ldc: int,
 ) -> None:  # fmt: skip
     """`c[m,n] = alpha * op(a)[m,k] @ op(b)[k,n] + beta * c`, op a transpose; c is not read if beta is 0."""
-    left = _matrix(a, k, m, lda).T if trans_a else _matrix(a, m, k, lda)
-    right = _matrix(b, n, k, ldb).T if trans_b else _matrix(b, k, n, ldb)
-    out = _matrix(c, m, n, ldc)
+    left = matrix(a, k, m, lda).T if trans_a else matrix(a, m, k, lda)
+    right = matrix(b, n, k, ldb).T if trans_b else matrix(b, k, n, ldb)
+    out = matrix(c, m, n, ldc)
     product = c.dtype.type(alpha) * (left @ right)
     out[...] = product if beta == 0 else product + c.dtype.type(beta) * out
 
@@ -105,7 +105,7 @@ def gemv(
     incy: int,
 ) -> None:
     """`y = alpha * op(a[m,n]) @ x + beta * y`, where op transposes; y is not read if beta is 0."""
-    left = _matrix(a, m, n, lda)
+    left = matrix(a, m, n, lda)
     left = left.T if trans else left
     out = _vector(y, left.shape[0], incy)
     product = y.dtype.type(alpha) * (left @ _vector(x, left.shape[1], incx))
@@ -130,7 +130,7 @@ def _gemv(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 
 def ger(m: int, n: int, alpha: float, x: Any, incx: int, y: Any, incy: int, a: Any, lda: int) -> None:
     """`a[m,n] += alpha * outer(x[m], y[n])`."""
-    out = _matrix(a, m, n, lda)
+    out = matrix(a, m, n, lda)
     out += np.multiply.outer(a.dtype.type(alpha) * _vector(x, m, incx), _vector(y, n, incy))
 
 

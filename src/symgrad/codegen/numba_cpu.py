@@ -8,11 +8,14 @@ from symgrad.codegen.scalar_source import LIBRARY
 from symgrad.codegen.steps import Module
 from symgrad.codegen.steps_verifier import verify_module
 from symgrad.ir.core import Function
+from symgrad.ir.opdef import Library
+from symgrad.ir.ops import OPS
 
 # What generated modules import beside the scalar library.
 _MACHINERY = frozenset((
     "array_type", "at", "distinct", "entry", "flat", "fold_add", "fold_dot", "gemm", "gemv", "growing",
     "grown", "kernel", "program", "released", "retyped", "stack", "sum_error", "to_int", "view",
+    "LinAlgError", *(op.lowering.routine for op in OPS.values() if isinstance(op.lowering, Library)),
 ))  # fmt: skip
 RESERVED = OWN_NAMES | _MACHINERY | frozenset(LIBRARY)
 

@@ -44,12 +44,14 @@ from symgrad.ir.dims import Dim, Shape
 from symgrad.ir.opdef import (
     ArgReduce,
     Component,
+    Composed,
     Constant,
     Contract,
     Control,
     Coordinate,
     Extent,
     Gather,
+    Library,
     Measure,
     NotNegative,
     Piece,
@@ -82,6 +84,12 @@ class Notes:
     tables: dict[str, Table] = field(default_factory=lambda: dict[str, Table]())
     refusals: list[Refusal] = field(default_factory=lambda: list[Refusal]())
 
+    def refuse(self, refusal: Refusal) -> int:
+        """The position of a refusal in the kernel's list."""
+        if refusal not in self.refusals:
+            self.refusals.append(refusal)
+        return self.refusals.index(refusal)
+
 
 class Point:
     """Pulls scalars of one kernel body into the frames of an emission."""
@@ -91,7 +99,7 @@ class Point:
     ) -> None:
         self.emission = emission
         self.tables = notes.tables
-        self.refusals = notes.refusals
+        self.notes = notes
         self._defs = defs
         self._sources = sources
 
@@ -179,7 +187,7 @@ class Point:
                     return Nest(self.emission, self, [inline_root(op, index)]).value()
             case Update(add):
                 return (yield from self._updated(op, index, add=add))
-            case Scatter() | Control():
+            case Scatter() | Library() | Composed() | Control():
                 raise InternalError(f"{op.opdef.name} is not computed point by point", loc=op.loc)
             case _:
                 assert_never(op.opdef.lowering)
@@ -206,15 +214,9 @@ class Point:
             return
         condition = self.emission.let(Apply(ge, (atom, zero(atom.dtype)), BOOL), index)
         with self.emission.at(index):
-            refusal = self._refusal(Refusal(demand.message, op.loc, ValueError))
+            refusal = self.notes.refuse(Refusal(demand.message, op.loc, ValueError))
             self.emission.add(Require(condition, refusal))
         self.emission.remember(key, condition, index)
-
-    def _refusal(self, refusal: Refusal) -> int:
-        """The position of a refusal in the kernel's list."""
-        if refusal not in self.refusals:
-            self.refusals.append(refusal)
-        return self.refusals.index(refusal)
 
     def _read(self, value: Value, shape: Shape, index: Index) -> Atom:
         """The element of a param, seen under a shape."""
@@ -346,7 +348,7 @@ class Point:
         refusal = Refusal(f"an index is out of range for axis {axis}{text}", op.loc)
         name, stop = self.emission.names.numbered("at"), self.emission.place(size)
         with self.emission.at(index):
-            self.emission.add(Check(name, atom, dims.plain(stop), self._refusal(refusal)))
+            self.emission.add(Check(name, atom, dims.plain(stop), self.notes.refuse(refusal)))
         self.emission.bounds.between(name, [ZERO], [stop + -1])
         self.emission.index_depends(name, index)
         self.emission.remember(key, Name(name, I64), index)

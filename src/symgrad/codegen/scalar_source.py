@@ -30,6 +30,7 @@ VMATH = "symgrad.codegen.numba_vmath"
 MEMORY = "symgrad.codegen.numba_memory"
 BLAS = "symgrad.codegen.numba_blas"
 ENTRY = "symgrad.codegen.numba_entry"
+LINALG = "symgrad.codegen.numba_linalg"
 
 VECTOR_FUNCTIONS = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",

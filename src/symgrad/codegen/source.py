@@ -19,6 +19,7 @@ from symgrad.codegen.expressions import (
     Within,
     neutral,
 )
+from symgrad.codegen.library_source import library_lines
 from symgrad.codegen.loops import (
     Accumulate,
     Accumulator,
@@ -28,6 +29,7 @@ from symgrad.codegen.loops import (
     Blas,
     Body,
     Branch,
+    CallLibrary,
     Check,
     Clamp,
     CloseBlock,
@@ -116,6 +118,8 @@ class KernelSource:
                 return [f"{name} = {grown}({memory}, {size}, {dtype_name(dtype)})"]
             case Blas():
                 return list(blas_lines(statement, self._scalars))
+            case CallLibrary():
+                return list(library_lines(statement, self._scalars))
             case Let(name, value):
                 return [f"{name} = {self._expression(value)}"]
             case LetIndex(name, numerator, divisor, modulus):

@@ -19,6 +19,9 @@ from symgrad.ir.regions import as_branch, as_for, as_while, flow_of
 from symgrad.ir.types import ArrayType
 
 Array = NDArray[Any]
+# What a compiled program raises, too; NumPy has more classes than these.
+_ERRORS = (IndexError, np.linalg.LinAlgError)
+
 Indices: TypeAlias = Mapping[str, Dim]  # the number that each index name stands for now
 
 
@@ -60,7 +63,8 @@ def _run_op(op: Op, operands: tuple[Array, ...], indices: Indices) -> tuple[Arra
     except (IndexError, ValueError) as error:
         if op.loc is None:
             raise
-        kind = IndexError if isinstance(error, IndexError) else ValueError
+        known = (kind for kind in _ERRORS if isinstance(error, kind))
+        kind = next(known, ValueError)
         raise kind(f"{error} ({basename(op.loc.file)}:{op.loc.line})") from None
     expected = op.result.type
     shape = _sizes(expected, indices)

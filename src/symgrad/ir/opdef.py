@@ -49,6 +49,15 @@ class Multilinear:
 
 
 @dataclass(frozen=True)
+class LinearIn:
+    """Linear in one operand while the others are held, as a solution is in its right-hand side."""
+
+    operand: int
+    transpose: Callable[..., Any]  # fn(ct, *xs, **attrs) -> cotangent of that operand
+    jvp: Callable[..., Any]  # fn(dots, y, *xs, **attrs) -> tangent of y by the other operands alone
+
+
+@dataclass(frozen=True)
 class Select:
     """`select(c, x, y)`: linear in x and y, and each is used only where c says so.
 
@@ -81,7 +90,9 @@ class Undefined:
     reason: str
 
 
-Derivative: TypeAlias = "Partials | Linear | Multilinear | Select | Jvp | ByRegions | Zero | Undefined"
+Derivative: TypeAlias = (
+    "Partials | Linear | Multilinear | LinearIn | Select | Jvp | ByRegions | Zero | Undefined"
+)
 
 
 # ---- law: at most one of these ----------------------------------------------------------------------------
@@ -222,6 +233,23 @@ class Contract:
 
 
 @dataclass(frozen=True)
+class Library:
+    """Done by a routine of LAPACK or BLAS on each matrix of the last two axes."""
+
+    routine: str  # its name in the library of codegen
+    arguments: Callable[..., tuple[Dim, ...]]  # fn(*types, **attrs) -> sizes and flags, 0 or 1, that it takes
+    over: int | None = None  # the operand that the result may be written over
+    fails: str = ""  # the message of the LinAlgError; "" if it never does
+
+
+@dataclass(frozen=True)
+class Composed:
+    """NumPy code over other ops, put in place once nothing is differentiated any more."""
+
+    of: Callable[..., Any]  # fn(*xs, **attrs) -> the result
+
+
+@dataclass(frozen=True)
 class Gather:
     """result[b, r] = x[..., index_k[b], ..., r...] with the axes of attribute `axes` indexed."""
 
@@ -283,6 +311,8 @@ Lowering: TypeAlias = (
     | Remap
     | View
     | Contract
+    | Library
+    | Composed
     | Gather
     | Scatter
     | Update
@@ -292,6 +322,18 @@ Lowering: TypeAlias = (
     | Measure
     | Control
 )
+
+
+# ---- what an op knows of its result -----------------------------------------------------------------------
+class Known(Enum):
+    """What can be known of the matrices of the last two axes."""
+
+    LOWER = "lower"  # zero above the diagonal
+    UPPER = "upper"  # zero below the diagonal
+    SYMMETRIC = "symmetric"
+
+
+Structure: TypeAlias = frozenset[Known]
 
 
 # ---- the record -------------------------------------------------------------------------------------------
@@ -304,6 +346,7 @@ class Example:
     type: ArrayType | None = None  # the stated result type
     domain: tuple[float, float] = (-2.0, 2.0)  # real operands are drawn from here
     bound: int | None = None  # integer operands are drawn from [0, bound)
+    diagonal: float = 0.0  # added to the diagonals of the matrices of the first operand
 
 
 class Staged(ABC):
@@ -331,6 +374,7 @@ class OpDef:
     stated: bool = False  # the result type is stated by the maker and checked, not inferred
     ufunc: np.ufunc | None = None  # the NumPy function it is, element by element
     convention: str = ""  # what the derivative is where it does not exist
+    structure: Callable[[tuple[Structure, ...], dict[str, Attr]], Structure] | None = None  # by the operands'
     commutative: bool = False  # two operands may change places: the same bits come out
     law: Law | None = None  # what it makes of operands that are shifted or scaled
 

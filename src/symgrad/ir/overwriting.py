@@ -14,6 +14,7 @@ from symgrad.ir.dims import Dim, Ranges, Shape
 from symgrad.ir.opdef import (
     ArgReduce,
     Component,
+    Composed,
     Constant,
     Contract,
     Control,
@@ -21,6 +22,7 @@ from symgrad.ir.opdef import (
     Extent,
     Flow,
     Gather,
+    Library,
     Measure,
     Piece,
     Reduce,
@@ -224,7 +226,9 @@ def _keeps_position(op: Op, aligned: set[Value]) -> bool:
             return aligned.isdisjoint(op.operands[1:])
         case Contract(adds=True):
             return aligned.isdisjoint(op.operands[1:])
-        case Contract() | Gather() | Control() | Measure():
+        case Library(over=over):
+            return all(k == over or v not in aligned for k, v in enumerate(op.operands))
+        case Contract() | Composed() | Gather() | Control() | Measure():
             return False
         case _:
             assert_never(op.opdef.lowering)

@@ -18,7 +18,7 @@ from symgrad.ir.analysis import values
 from symgrad.ir.core import Block, Function, Op, Value
 from symgrad.ir.dims import Dim
 from symgrad.ir.index_names import bound_by, own_mentions, ranges_after, ranges_inside
-from symgrad.ir.opdef import Contract, Control, Flow, Remap, Update
+from symgrad.ir.opdef import Contract, Control, Flow, Library, Remap, Update
 from symgrad.ir.printer import Names, Site, format_with_notes
 from symgrad.ir.regions import flow_of, misfits, result_types
 from symgrad.ir.storage import misplaced
@@ -275,7 +275,9 @@ def _fused(op: Op) -> Iterator[str]:
     yield from _differ("results", op.results, "body's results", body.results)
     if len(body.ops) > 1:
         alone = [
-            inner.opdef.name for inner in body.ops if isinstance(inner.opdef.lowering, Contract | Control)
+            inner.opdef.name
+            for inner in body.ops
+            if isinstance(inner.opdef.lowering, Contract | Library | Control)
         ]
         yield from (f"{name} must be alone in its kernel" for name in alone)
 

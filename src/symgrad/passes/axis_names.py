@@ -17,12 +17,14 @@ from symgrad.ir.dims import Dim, Shape
 from symgrad.ir.opdef import (
     ArgReduce,
     Component,
+    Composed,
     Constant,
     Contract,
     Control,
     Coordinate,
     Extent,
     Gather,
+    Library,
     Measure,
     Reduce,
     Reduction,
@@ -78,7 +80,7 @@ def axis_names(op: Op) -> AxisNames | None:
         case Coordinate():
             along = dict(op.attrs)["axis"]
             return AxisNames((), tuple(None if k == along else k for k in range(op.result.type.rank)))
-        case Scatter() | Update() | Extent() | Measure() | Control():
+        case Library() | Composed() | Scatter() | Update() | Extent() | Measure() | Control():
             return None
         case _:
             assert_never(op.opdef.lowering)

@@ -17,10 +17,12 @@ from symgrad.ir.core import Block, Function, Op, Value, with_body
 from symgrad.ir.index_names import binds_after, bound_by, mentioned, ranges_after, ranges_inside
 from symgrad.ir.opdef import (
     ArgReduce,
+    Composed,
     Coordinate,
     Extent,
     Flow,
     Gather,
+    Library,
     Reduce,
     Reduction,
     Remap,
@@ -159,8 +161,10 @@ def _harmless(op: Op) -> bool:
 
 def _never_raises(op: Op) -> bool:
     match op.opdef.lowering:
-        case Gather() | Scatter():
+        case Gather() | Scatter() | Composed():
             return False
+        case Library(fails=fails):
+            return not fails
         case Scalar() as scalar:
             return all(scalar.demands(v.type) is None for v in op.operands)
         case Reduce(kind=kind):

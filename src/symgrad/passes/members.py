@@ -8,12 +8,14 @@ from symgrad.ir.core import Op, Value
 from symgrad.ir.dims import Shape
 from symgrad.ir.opdef import (
     ArgReduce,
+    Composed,
     Constant,
     Contract,
     Control,
     Coordinate,
     Extent,
     Gather,
+    Library,
     Measure,
     Reduce,
     Remap,
@@ -43,6 +45,8 @@ def space_of(op: Op) -> Shape:
             | Remap()
             | View()
             | Contract()
+            | Library()
+            | Composed()
             | Constant()
             | Coordinate()
             | Extent()
@@ -57,7 +61,7 @@ def space_of(op: Op) -> Shape:
 def stored_operands(op: Op, makers: dict[Value, Op]) -> tuple[Value, ...]:
     """The operands that must lie in memory, not be computed at a point."""
     match op.opdef.lowering:
-        case View() | Contract() | Control() | Gather() | Measure():
+        case View() | Contract() | Library() | Composed() | Control() | Gather() | Measure():
             return op.operands
         case Scatter():
             return op.operands[1:] if _is_constant(op.operands[0], makers) else op.operands

@@ -19,6 +19,7 @@ from symgrad.passes.contract import contract
 from symgrad.passes.cse import cse
 from symgrad.passes.dce import dce
 from symgrad.passes.double import double
+from symgrad.passes.expand import expand
 from symgrad.passes.fold import fold
 from symgrad.passes.fuse import fuse
 from symgrad.passes.hoist import hoist
@@ -37,6 +38,7 @@ PASSES: dict[str, Pass] = {
     "hoist": hoist,
     "cse": cse,
     "dce": dce,
+    "expand": expand,
     "contract": contract,
     "layout": layout,
     "unroll": unroll,
@@ -147,13 +149,13 @@ def optimize(function: Function, runner: PassRunner | None = None) -> Function:
     """The function made smaller and cheaper: its contractions in the form of BLAS, nothing fused yet."""
     runner = PassRunner.from_environment() if runner is None else runner
     function = _cleaned(function, runner)
-    contracted = runner.run("contract", function)
-    if contracted is not function:
-        contracted = _cleaned(contracted, runner)
+    for name in ("expand", "contract"):
+        changed = runner.run(name, function)
+        function = function if changed is function else _cleaned(changed, runner)
     # `simplify` must not see what `layout` inserts: it would take it out again.
     for name in ("layout", "cse", "dce"):
-        contracted = runner.run(name, contracted)
-    return contracted
+        function = runner.run(name, function)
+    return function
 
 
 def fused(function: Function, runner: PassRunner) -> Function:

@@ -14,6 +14,7 @@ from symgrad.passes.rules import (
     arithmetic,
     branches,
     contractions,
+    linalg,
     loops,
     moves,
     pieces,
@@ -24,7 +25,7 @@ from symgrad.passes.rules import (
 
 _FAMILIES = (
     moves.RULES, arithmetic.RULES, sizes.RULES, pieces.RULES, reductions.RULES, contractions.RULES,
-    loops.RULES, branches.RULES, regions.RULES,
+    linalg.RULES, loops.RULES, branches.RULES, regions.RULES,
 )  # fmt: skip
 
 RULES: dict[OpDef, tuple[Rule, ...]] = {

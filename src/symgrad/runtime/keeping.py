@@ -14,7 +14,7 @@ import numpy as np
 from symgrad.errors import Loc
 from symgrad.ir.analysis import walk
 from symgrad.ir.core import Block, Function, Op, map_regions, with_body
-from symgrad.ir.opdef import Gather, Scalar, Scatter
+from symgrad.ir.opdef import Composed, Gather, Library, Scalar, Scatter
 from symgrad.ir.parser import parse_function
 from symgrad.ir.printer import format_function
 from symgrad.runtime.cache import cache_key, open_cache
@@ -40,7 +40,7 @@ def _text(traced: Function) -> str:
 def _may_refuse(op: Op) -> bool:
     """Whether an op has errors of its own when the program runs."""
     match op.opdef.lowering:
-        case Gather() | Scatter():
+        case Gather() | Scatter() | Library() | Composed():
             return True
         case Scalar() as scalar:
             return scalar.demands(op.operands[0].type) is not None

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import assert_never
 
 from symgrad.codegen.loops_text import format_module
-from symgrad.errors import ArgumentError
+from symgrad.errors import ArgumentError, UnsupportedError
 from symgrad.ir.core import Function
 from symgrad.ir.printer import format_function
 from symgrad.runtime.late import DEVICES, PRINTER, late
@@ -47,6 +47,11 @@ def stage_text(program: Program, stage: Stage, *, locs: bool = False) -> str:
             return program.module.text
         case Stage.LLVM | Stage.ASM:
             devices = late(DEVICES)
+            if not late(PRINTER).is_printed(program.loops):
+                raise UnsupportedError(
+                    "a program that calls LAPACK is compiled by numba, not printed as LLVM code",
+                    cure="look at its source",
+                )
             text = late(PRINTER).llvm_text(program.loops, devices.processor().register_bits)
             return devices.machine_text(text, assembly=stage is Stage.ASM)
         case Stage.TRACED | Stage.JOINT | Stage.OPTIMIZED | Stage.FUSED | Stage.SCHEDULED:

@@ -18,6 +18,7 @@ from symgrad.trace.layouts import layout_of, relate
 from symgrad.trace.lifting import as_dtype, dtype_of, find_tracer, fit, ints_of, strong
 from symgrad.trace.places import caller
 from symgrad.trace.running import running_recorder
+from symgrad.trace.scipy_linalg import scipy_substitute
 from symgrad.trace.scipy_special import scipy_functions
 from symgrad.trace.tracer import Tracer
 
@@ -250,7 +251,7 @@ _BY_ID = {id(original): substitute for original, substitute in SUBSTITUTES.items
 
 def substitute_for(value: object) -> Callable[..., Any] | None:
     """What to call instead of a function; None for functions that see tracers by themselves."""
-    found = _BY_ID.get(id(value))
+    found = _BY_ID.get(id(value)) or scipy_substitute(value)
     if found is not None:
         return found
     _, found = scipy_functions().get(id(value), (None, None))

@@ -12,9 +12,11 @@ from symgrad.ir.ops import (
     elementwise,
     gamma,
     indexing,
+    linalg,
     reductions,
     shapes,
     special,
+    triangular,
 )
 from symgrad.ir.ops.constants import DENSE_LIMIT, constant, dim, iota, measure
 from symgrad.ir.ops.contraction import accumulate, axis_sizes, einsum, factors, join_spec, split_spec
@@ -28,6 +30,8 @@ FAMILIES: dict[str, tuple[OpDef, ...]] = {
     "shapes": shapes.OPS,
     "contraction": contraction.OPS,
     "indexing": indexing.OPS,
+    "triangular": triangular.OPS,
+    "linalg": linalg.OPS,
     "constants": constants.OPS,
     "control": control.OPS,
 }
@@ -39,5 +43,6 @@ BY_UFUNC: dict[np.ufunc, OpDef] = {op.ufunc: op for op in OPS.values() if op.ufu
 __all__ = [
     "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "cond", "constant", "constants",
     "contraction", "control", "dim", "einsum", "elementwise", "factors", "for_loop", "gamma", "indexing",
-    "iota", "join_spec", "kernel", "measure", "reductions", "shapes", "special", "split_spec", "while_loop",
+    "iota", "join_spec", "kernel", "linalg", "measure", "reductions", "shapes", "special", "split_spec",
+    "triangular", "while_loop",
 ]  # fmt: skip

@@ -7,7 +7,18 @@ from dataclasses import replace
 from typing import Any, TypeAlias, assert_never
 
 from symgrad.ir.core import Block, Function, Op, Value
-from symgrad.ir.opdef import ByRegions, Flow, Jvp, Linear, Multilinear, Partials, Select, Undefined, Zero
+from symgrad.ir.opdef import (
+    ByRegions,
+    Flow,
+    Jvp,
+    Linear,
+    LinearIn,
+    Multilinear,
+    Partials,
+    Select,
+    Undefined,
+    Zero,
+)
 from symgrad.ir.regions import as_branch, as_for, as_while, branch_op, flow_of, for_op, while_op
 from symgrad.passes.autodiff.activity import results_vary
 from symgrad.passes.autodiff.hold import hold
@@ -90,6 +101,16 @@ def push_forward(op: Op, dots: list[Dot], recorder: Recorder) -> Dot:
                 for i, dot in enumerate(dots)
                 if dot is not None
             ]
+            return _sum(terms)
+        case LinearIn(operand=k, jvp=fn):
+            xs, y = tracers(op.operands, recorder), Tracer(op.result, recorder)
+            others = tuple(None if i == k else dot for i, dot in enumerate(dots))
+            terms = list[Tracer]()
+            along = dots[k]
+            if along is not None:
+                terms.append(_apply(op, [*xs[:k], along, *xs[k + 1 :]], recorder))
+            if any(dot is not None for dot in others):
+                terms.append(checked(fn(others, y, *xs, **op.keywords()), op.result.type, op))
             return _sum(terms)
         case Jvp(fn=fn):
             xs, y = tracers(op.operands, recorder), Tracer(op.result, recorder)

@@ -11,6 +11,7 @@ from symgrad.ir.opdef import (
     Gather,
     Jvp,
     Linear,
+    LinearIn,
     Multilinear,
     Partials,
     Remap,
@@ -123,6 +124,12 @@ def pull_back(op: Op, bar: Bar, wanted: list[bool], sweep: Sweep) -> list[Bar | 
                 None if ct is None else Bar(checked(ct, v.type, op))
                 for ct, v in zip(cts, op.operands, strict=True)
             ]
+        case LinearIn(operand=k, transpose=transpose, jvp=fn):
+            found = _pull_jvp(fn, op, bar, [w and i != k for i, w in enumerate(wanted)], sweep)
+            if wanted[k]:
+                ct = transpose(bar.ct, *tracers(op.operands, recorder), **op.keywords())
+                found[k] = Bar(checked(ct, op.operands[k].type, op))
+            return found
         case Jvp(fn=fn):
             return _pull_jvp(fn, op, bar, wanted, sweep)
         case Zero():
@@ -185,6 +192,8 @@ def _moved_mask(transpose: Any, i: int, op: Op, bar: Bar, recorder: Recorder) ->
 
 def _pull_jvp(fn: Any, op: Op, bar: Bar, wanted: list[bool], sweep: Sweep) -> list[Bar | None]:
     """The transpose of a tangent rule: what depends on tangents is reversed, the rest runs as it is."""
+    if not any(wanted):
+        return [None] * len(wanted)
     recorder = sweep.recorder
     scratch = Recorder(NUMPY)
     with scratch.located(recorder.loc):

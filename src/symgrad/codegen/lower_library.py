@@ -1,0 +1,60 @@
+"""Ops on whole matrices that are calls of the linear algebra library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from numpy.linalg import LinAlgError
+
+from symgrad.codegen.loops import CallLibrary, Refusal, Span
+from symgrad.codegen.point import Notes
+from symgrad.codegen.roots import Memory
+from symgrad.errors import InternalError, UnsupportedError
+from symgrad.ir import dims
+from symgrad.ir.core import Block, Op, Value
+from symgrad.ir.opdef import Library
+from symgrad.passes.blas_form import MAX_BLAS_SIZE
+
+
+def library_of(body: Block) -> Op | None:
+    """The op of a body that is one call of the library."""
+    first = next(iter(body.ops), None)
+    return first if first is not None and isinstance(first.opdef.lowering, Library) else None
+
+
+def library_call(op: Op, operands: Sequence[Memory], result: Memory, notes: Notes) -> CallLibrary:
+    """The call for an op, which the kernel refuses where the routine fails."""
+    lowering = op.opdef.lowering
+    if not isinstance(lowering, Library):
+        raise InternalError(f"{op.opdef.name} is not done by the library", loc=op.loc)
+    for value in (*op.operands, op.result):
+        _known(value, op)
+    types = tuple(v.type for v in op.operands)
+    refusal = None
+    if lowering.fails:
+        refusal = notes.refuse(Refusal(lowering.fails, op.loc, LinAlgError))
+    return CallLibrary(
+        lowering.routine,
+        dims.known(dims.product(op.result.type.shape[:-2])),
+        tuple(map(dims.known, lowering.arguments(*types, **dict(op.attrs)))),
+        tuple(_span(memory, v) for memory, v in zip(operands, op.operands, strict=True)),
+        _span(result, op.result),
+        refusal,
+        op.loc,
+    )
+
+
+def _span(memory: Memory, value: Value) -> Span:
+    return Span(memory.buffer, memory.base, dims.known(value.type.size))
+
+
+def _known(value: Value, op: Op) -> None:
+    """Raise unless the sizes of a matrix are such as the library takes."""
+    if not all(map(dims.is_known, value.type.shape)):
+        raise UnsupportedError(
+            f"{op.opdef.name} of {value.type}, whose size changes from one iteration to the next",
+            loc=op.loc,
+            cure="factor the whole matrix, or write the loop over a Python range that is not traced",
+        )
+    if any(dims.known(n) > MAX_BLAS_SIZE for n in value.type.shape[-2:]):
+        raise UnsupportedError(f"{op.opdef.name} of {value.type} is too large for LAPACK", loc=op.loc)

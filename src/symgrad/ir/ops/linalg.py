@@ -1,0 +1,232 @@
+"""Factors, general systems and determinants of the matrices of the last two axes.
+
+A matrix that is solved with is factored once: `solve` and the determinants are composed of `lu`, which is
+put in their place after differentiation, so that equal factorisations, the adjoint's too, become one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from symgrad.errors import ShapeError
+from symgrad.ir import dims
+from symgrad.ir.dims import Dim
+from symgrad.ir.opdef import Composed, Example, Jvp, Library, LinearIn, OpDef, Undefined, Zero
+from symgrad.ir.ops.triangular import (
+    SINGULAR,
+    congruence,
+    fits,
+    square,
+    structure_of_lower,
+    times,
+    triangular_product,
+    triangular_solve,
+    turned,
+)
+from symgrad.ir.types import F64, ArrayType, array_type, type_of
+
+# The stubs of NumPy do not know that its functions give tracers for tracers.
+np: Any = numpy
+
+NOT_DEFINITE = "Matrix is not positive definite"
+
+
+# ---- type rules -------------------------------------------------------------------------------------------
+def _infer_cholesky(a: ArrayType) -> ArrayType:
+    return square("cholesky", a)
+
+
+def _infer_solve(a: ArrayType, b: ArrayType, transposed: int) -> ArrayType:
+    return fits("solve", a, b, -2)
+
+
+def _infer_lu(a: ArrayType) -> ArrayType:
+    n = square("lu", a).shape[-1]
+    return a.with_shape((*a.shape[:-2], dims.add(n, 1), n))
+
+
+def _infer_lu_solve(f: ArrayType, b: ArrayType, transposed: int) -> ArrayType:
+    if f.rank < 2 or not dims.equal(f.shape[-2], dims.add(f.shape[-1], 1)):
+        raise ShapeError(f"lu_solve: {f} is no factorisation")
+    return fits("lu_solve", f.with_shape((*f.shape[:-2], f.shape[-1], f.shape[-1])), b, -2)
+
+
+def _infer_determinant(a: ArrayType) -> ArrayType:
+    return a.with_shape(square("determinant", a).shape[:-2])
+
+
+# ---- cholesky ---------------------------------------------------------------------------------------------
+def _evaluate_cholesky(a: Any) -> Any:
+    return np.linalg.cholesky(a)
+
+
+def _arguments_cholesky(a: ArrayType) -> tuple[Dim, ...]:
+    return (a.shape[-1],)
+
+
+def _cholesky_jvp(dots: tuple[Any], factor: Any, a: Any) -> Any:
+    """L Φ(L⁻¹ ȧ L⁻ᵀ), where ȧ is the symmetric matrix of the lower triangle alone.
+
+    Its transpose is the adjoint of Murray (2016), Φ(L⁻ᵀ (P + Pᵀ) L⁻¹) with P = Φ(Lᵀ L̄).
+    """
+    return triangular_product(factor, congruence(factor, dots[0], transposed=0), left=0, right=0)
+
+
+cholesky = OpDef(
+    "cholesky", _evaluate_cholesky, _infer_cholesky, Jvp(_cholesky_jvp),
+    Library("cholesky", _arguments_cholesky, over=0, fails=NOT_DEFINITE),
+    "the lower triangular L with L Lᵀ = a, of whose elements those above the diagonal are not read",
+    examples=(
+        Example((array_type(F64, 4, 4),), diagonal=9.0), Example((array_type(F64, 2, 3, 3),), diagonal=9.0),
+        Example((array_type(F64, 1, 1),), diagonal=9.0), Example((array_type(F64, 0, 0),)),
+    ),
+    structure=structure_of_lower,
+    convention="by the elements that are read: those above the diagonal have derivative 0",
+)  # fmt: skip
+
+
+# ---- general systems --------------------------------------------------------------------------------------
+def _evaluate_solve(a: Any, b: Any, transposed: int) -> Any:
+    return np.linalg.solve(turned(a) if transposed else a, b)
+
+
+def _solve_transpose(ct: Any, a: Any, b: Any, transposed: int) -> Any:
+    return solve(a, ct, transposed=1 - transposed)
+
+
+def _solve_jvp(dots: tuple[Any, Any], y: Any, a: Any, b: Any, transposed: int) -> Any:
+    """-op(a)⁻¹ op(ȧ) y"""
+    return -solve(a, times(dots[0], y, transposed), transposed=transposed)
+
+
+def _solve_example(shape: tuple[int, ...], right: tuple[int, ...], transposed: int) -> Example:
+    types = (array_type(F64, *shape), array_type(F64, *right))
+    return Example(types, (("transposed", transposed),), diagonal=9.0)
+
+
+solve = OpDef(
+    "solve", _evaluate_solve, _infer_solve, LinearIn(1, _solve_transpose, _solve_jvp),
+    Composed(lambda a, b, transposed: lu_solve(lu(a), b, transposed=transposed)),
+    "op(a)⁻¹ b, where op may transpose",
+    examples=(
+        _solve_example((3, 3), (3, 2), 0), _solve_example((3, 3), (3, 1), 1),
+        _solve_example((2, 3, 3), (2, 3, 2), 1), _solve_example((0, 0), (0, 2), 0),
+    ),
+)  # fmt: skip
+
+
+# ---- the factorisation of a general matrix ----------------------------------------------------------------
+def _evaluate_lu(a: Any) -> Any:
+    """Gaussian elimination on the columns: of each row, the largest element that is left is the pivot."""
+    n = a.shape[-1]
+    found = np.zeros((*a.shape[:-2], n + 1, n), a.dtype)
+    found[..., :n, :] = a
+    for place in np.ndindex(a.shape[:-2]):
+        f = found[place]
+        for k in range(n):
+            at = k + int(np.argmax(np.abs(f[k, k:])))
+            f[n, k] = at
+            f[:n, [k, at]] = f[:n, [at, k]]
+            if f[k, k] != 0:
+                f[k, k + 1 :] /= f[k, k]
+            f[k + 1 : n, k + 1 :] -= np.outer(f[k + 1 : n, k], f[k, k + 1 :])
+    return found
+
+
+def _evaluate_lu_solve(f: Any, b: Any, transposed: int) -> Any:
+    n = f.shape[-1]
+    factors, pivots = f[..., :n, :], f[..., n, :]
+
+    def exchanged(x: Any, steps: range) -> Any:
+        x = np.array(x)
+        for place in np.ndindex(x.shape[:-2]):
+            for k in steps:
+                at = int(pivots[place][k])
+                x[place][[k, at]] = x[place][[at, k]]
+        return x
+
+    if transposed:
+        x = triangular_solve(factors, exchanged(b, range(n)), left=1, lower=0, transposed=1, unit=1)
+        return triangular_solve(factors, x, left=1, lower=1, transposed=1, unit=0)
+    x = triangular_solve(factors, b, left=1, lower=1, transposed=0, unit=0)
+    x = triangular_solve(factors, x, left=1, lower=0, transposed=0, unit=1)
+    return exchanged(x, range(n)[::-1])
+
+
+def _arguments_lu(a: ArrayType) -> tuple[Dim, ...]:
+    return (a.shape[-1],)
+
+
+def _arguments_lu_solve(f: ArrayType, b: ArrayType, transposed: int) -> tuple[Dim, ...]:
+    return (f.shape[-1], b.shape[-1], transposed)
+
+
+_LATE = Undefined("it takes the place of solve and its kin after differentiation")
+lu = OpDef(
+    "lu", _evaluate_lu, _infer_lu, _LATE, Library("lu", _arguments_lu),
+    "a P = L U packed in one matrix, the diagonal of U being ones; below, the columns that P exchanges",
+    examples=(Example((array_type(F64, 4, 4),)), Example((array_type(F64, 2, 3, 3),)),
+              Example((array_type(F64, 0, 0),))),
+)  # fmt: skip
+lu_solve = OpDef(
+    "lu_solve", _evaluate_lu_solve, _infer_lu_solve, _LATE,
+    Library("lu_solve", _arguments_lu_solve, over=1, fails=SINGULAR),
+    "op(a)⁻¹ b by the factorisation of a that lu gives",
+    examples=tuple(
+        Example((array_type(F64, 4, 3), array_type(F64, 3, 2)), (("transposed", t),), domain=(0.5, 0.9))
+        for t in (0, 1)
+    ),
+)  # fmt: skip
+
+
+# ---- determinants -----------------------------------------------------------------------------------------
+def _pivots(a: Any) -> tuple[Any, Any]:
+    """The diagonal of L, and the sign of P."""
+    f = lu(a)
+    n = type_of(a).shape[-1]
+    own = np.diagonal(f[..., :n, :], axis1=-2, axis2=-1)
+    moved = np.sum((f[..., n, :] != np.arange(n, dtype=type_of(a).dtype)).astype(np.int64), axis=-1)
+    return own, (1 - 2 * (moved % 2)).astype(type_of(a).dtype)
+
+
+def _composed_sign(a: Any) -> Any:
+    own, sign = _pivots(a)
+    return sign * np.prod(np.sign(own), axis=-1)
+
+
+def _composed_determinant(a: Any) -> Any:
+    own, sign = _pivots(a)
+    return sign * np.prod(own, axis=-1)
+
+
+def _trace_of_solution(a: Any, a_dot: Any) -> Any:
+    """tr(a⁻¹ ȧ)"""
+    return np.trace(solve(a, a_dot, transposed=0), axis1=-2, axis2=-1)
+
+
+def _determinant_examples() -> tuple[Example, ...]:
+    return (
+        Example((array_type(F64, 3, 3),), diagonal=6.0), Example((array_type(F64, 2, 3, 3),), diagonal=-6.0),
+        Example((array_type(F64, 0, 0),)),
+    )  # fmt: skip
+
+
+logabsdet = OpDef(
+    "logabsdet", lambda a: np.asarray(np.linalg.slogdet(a)[1]), _infer_determinant,
+    Jvp(lambda dots, y, a: _trace_of_solution(a, dots[0])),
+    Composed(lambda a: np.sum(np.log(np.abs(_pivots(a)[0])), axis=-1)),
+    "log |det a|", examples=_determinant_examples(), convention="an error at singular matrices",
+)  # fmt: skip
+det_sign = OpDef(
+    "det_sign", lambda a: np.asarray(np.linalg.slogdet(a)[0]), _infer_determinant, Zero(),
+    Composed(_composed_sign), "the sign of det a", examples=_determinant_examples(),
+)  # fmt: skip
+det = OpDef(
+    "det", lambda a: np.asarray(np.linalg.det(a)), _infer_determinant,
+    Jvp(lambda dots, y, a: y * _trace_of_solution(a, dots[0])), Composed(_composed_determinant),
+    "det a", examples=_determinant_examples(), convention="an error at singular matrices",
+)  # fmt: skip
+
+OPS: tuple[OpDef, ...] = (cholesky, solve, lu, lu_solve, logabsdet, det_sign, det)

@@ -1,0 +1,123 @@
+"""Which elements of matrices are known: zero on one side of the diagonal, equal on both.
+
+It is found from the records of the ops that make a value: a kind of op has one rule, and an op of linear
+algebra says it itself. What is not found is not known; nothing is ever assumed of a param.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+
+from symgrad.ir import dims
+from symgrad.ir.core import Op, Value
+from symgrad.ir.opdef import (
+    Component,
+    Constant,
+    Coordinate,
+    Known,
+    Remap,
+    Scalar,
+    Select,
+    Structure,
+)
+
+MAX_DEPTH = 12  # ops that are looked at one behind the other
+MAX_MASK = 1 << 22  # elements of a mask that are computed to see where it holds
+
+_DIAGONAL = frozenset((Known.LOWER, Known.UPPER))
+
+Maker = Callable[[Value], "Op | None"]
+
+
+def structure_of(value: Value, maker: Maker, depth: int = MAX_DEPTH) -> Structure:
+    """What is known of the matrices of the last two axes; `maker` gives the op that makes a value."""
+    op = maker(value)
+    if op is None or value.type.rank < 2 or depth == 0:
+        return frozenset()
+    given = tuple(structure_of(v, maker, depth - 1) for v in op.operands)
+    found = _found(op, given, maker)
+    return found | {Known.SYMMETRIC} if found >= _DIAGONAL else found
+
+
+def _found(op: Op, given: tuple[Structure, ...], maker: Maker) -> Structure:
+    if op.opdef.structure is not None:
+        return op.opdef.structure(given, dict(op.attrs))
+    if isinstance(op.opdef.derivative, Select):
+        return _of_select(op, given, maker)
+    match op.opdef.lowering:
+        case Scalar():
+            return _of_scalar(op, given)
+        case Constant():
+            value = dict(op.attrs)["value"]
+            if isinstance(value, tuple):
+                return frozenset()
+            return frozenset(Known) if value == 0 else frozenset((Known.SYMMETRIC,))
+        case Remap(pieces):
+            types = tuple(v.type for v in op.operands)
+            found = pieces(types, op.result.type, dict(op.attrs))
+            whole = len(found) == 1 and not found[0].within
+            return _turned(given[0]) if whole and _is_transpose(found[0].index) else frozenset()
+        case _:
+            return frozenset()
+
+
+def _of_scalar(op: Op, given: tuple[Structure, ...]) -> Structure:
+    """An element is zero where all operands are, if the op is 0 of zeros; equal elements give equal ones."""
+    shared = frozenset(Known).intersection(*given)
+    zeros = [v.type.dtype.type(0) for v in op.operands]
+    stated = {"type": op.result.type.with_shape(())} if op.opdef.stated else {}
+    with np.errstate(all="ignore"):
+        keeps = bool(op.opdef.evaluate(*zeros, **dict(op.attrs), **stated) == 0)
+    return shared if keeps else shared & {Known.SYMMETRIC}
+
+
+def _of_select(op: Op, given: tuple[Structure, ...], maker: Maker) -> Structure:
+    """Where the mask is the same all over a side of the diagonal, what it chooses there counts."""
+    mask = _mask(op.operands[0], maker)
+    if mask is None:
+        return given[1] & given[2]
+    rows, columns = mask.shape
+    above, below = ~np.tri(rows, columns, 0, np.bool_), np.tri(rows, columns, -1, np.bool_)
+    found = set[Known]()
+    for fact, side in ((Known.LOWER, mask[above]), (Known.UPPER, mask[below])):
+        if (fact in given[1] or not side.any()) and (fact in given[2] or side.all()):
+            found.add(fact)
+    return frozenset(found)
+
+
+def _mask(value: Value, maker: Maker) -> np.ndarray[Any, Any] | None:
+    """The elements of a matrix that is computed of nothing but the places of its elements."""
+    op = maker(value)
+    shape = value.type.shape
+    if op is None or len(shape) != 2 or not all(map(dims.is_known, shape)):
+        return None
+    sizes = tuple(map(dims.known, shape))
+    if sizes[0] * sizes[1] > MAX_MASK:
+        return None
+    match op.opdef.lowering:
+        case Coordinate():
+            return np.indices(sizes)[cast(int, dict(op.attrs)["axis"])]
+        case Constant():
+            number = dict(op.attrs)["value"]
+            return None if isinstance(number, tuple) else np.full(sizes, number)
+        case Scalar() if not op.opdef.stated:
+            parts = [_mask(v, maker) for v in op.operands]
+            return None if any(part is None for part in parts) else op.opdef.evaluate(*parts)
+        case _:
+            return None
+
+
+def _is_transpose(index: tuple[Component, ...]) -> bool:
+    """Whether a move exchanges the last two axes, and does nothing else."""
+    rank = len(index)
+    order = (*range(rank - 2), rank - 1, rank - 2)
+    return rank >= 2 and index == tuple(map(Component, order))
+
+
+def _turned(known: Structure) -> Structure:
+    """What is known of the transposed matrix."""
+    swapped = {Known.LOWER: Known.UPPER, Known.UPPER: Known.LOWER, Known.SYMMETRIC: Known.SYMMETRIC}
+    return frozenset(swapped[fact] for fact in known)

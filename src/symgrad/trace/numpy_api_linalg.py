@@ -1,0 +1,102 @@
+"""Systems of equations, factorisations and determinants of `numpy.linalg`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from symgrad.errors import DTypeError, ShapeError
+from symgrad.ir.ops import linalg
+from symgrad.ir.types import F64
+from symgrad.trace.lifting import as_dtype, fit, strong, the_tracer, to_shape, tracer_of
+from symgrad.trace.places import caller
+from symgrad.trace.tracer import Tracer
+
+# The stubs of NumPy do not know that its functions give tracers for tracers.
+np: Any = numpy
+
+
+def real_matrix(what: str, a: Tracer) -> Tracer:
+    """Matrices of float64 or float32: of other numbers NumPy makes float64."""
+    if a.ndim < 2:
+        raise ShapeError(f"{what}: {a.type} has fewer than 2 axes", loc=caller())
+    if a.dtype.kind in "iub":
+        return as_dtype(strong(a), F64)
+    if a.dtype.name not in ("float64", "float32"):
+        raise DTypeError(f"{what} does not take {a.type}", loc=caller(), cure="convert it to float64")
+    return strong(a)
+
+
+def square(what: str, a: Tracer) -> Tracer:
+    """Square matrices of float64 or float32."""
+    a = real_matrix(what, a)
+    if a.shape[-1] != a.shape[-2]:
+        raise ShapeError(f"{what}: {a.type} is not of square matrices", loc=caller())
+    return a
+
+
+def right_hand_sides(what: str, a: Any, b: Any, *, vector: bool) -> tuple[Tracer, Tracer]:
+    """Square matrices, and as many matrices of right-hand sides of the same dtype; a vector is a column."""
+    like = the_tracer((a, b))
+    a, b = square(what, tracer_of(a, like)), tracer_of(b, like)
+    b = np.reshape(b, (*b.shape, 1)) if vector else b
+    b = real_matrix(what, b)
+    dtype = np.result_type(a.dtype, b.dtype)
+    if b.shape[-2] != a.shape[-1]:
+        raise ShapeError(f"{what}: {b.shape[-2]} rows on the right for {a.type}", loc=caller())
+    try:
+        lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        raise ShapeError(f"{what}: {a.type} and {b.type} do not broadcast", loc=caller()) from None
+    a, b = as_dtype(a, dtype), as_dtype(b, dtype)
+    return to_shape(a, (*lead, *a.shape[-2:])), to_shape(b, (*lead, *b.shape[-2:]))
+
+
+def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    """L with L Lᵀ = a, or U with Uᵀ U = a: only that triangle of a is read."""
+    a = square("np.linalg.cholesky", a)
+    return _turned(linalg.cholesky(_turned(a))) if upper else linalg.cholesky(a)
+
+
+def _turned(x: Any) -> Any:
+    return np.swapaxes(x, -1, -2)
+
+
+def solve(a: Any, b: Any) -> Any:
+    """a⁻¹ b; b is one vector if it has one axis, else matrices."""
+    vector = np.ndim(b) == 1
+    a, b = right_hand_sides("np.linalg.solve", a, b, vector=vector)
+    found = linalg.solve(a, b, transposed=0)
+    return np.reshape(found, found.shape[:-1]) if vector else found
+
+
+def inv(a: Any) -> Any:
+    """a⁻¹: the solution whose right-hand side is the identity, as NumPy has it."""
+    a = square("np.linalg.inv", a)
+    one = fit(np.eye(a.shape[-1], dtype=a.dtype), a.dtype, a.shape, a)
+    return linalg.solve(a, one, transposed=0)
+
+
+_SignAndLog = type(numpy.linalg.slogdet(numpy.eye(1)))  # NumPy's named tuple
+
+
+def det(a: Any) -> Any:
+    """The determinant."""
+    return linalg.det(square("np.linalg.det", a))
+
+
+def slogdet(a: Any) -> Any:
+    """The sign of the determinant, and the logarithm of its magnitude."""
+    a = square("np.linalg.slogdet", a)
+    return _SignAndLog(linalg.det_sign(a), linalg.logabsdet(a))
+
+
+TABLE: dict[Any, Callable[..., Any]] = {
+    np.linalg.cholesky: cholesky,
+    np.linalg.solve: solve,
+    np.linalg.inv: inv,
+    np.linalg.det: det,
+    np.linalg.slogdet: slogdet,
+}
