@@ -18,9 +18,10 @@ from symgrad.codegen.llvm_machine import loaded, object_code
 from symgrad.codegen.llvm_program import llvm_text
 from symgrad.codegen.module_source import ModuleSource, refusal_text
 from symgrad.codegen.numba_vmath import interpreted
+from symgrad.codegen.program_names import ARENA, STEPS
 from symgrad.codegen.scalar_source import ENTRY
 from symgrad.codegen.scalar_source import VMATH as VMATH_MODULE
-from symgrad.codegen.steps import ARENA, STEPS, Cell, Module, handed, refusals
+from symgrad.codegen.steps import Cell, Module, handed, refusals
 from symgrad.codegen.target import TARGETS
 from symgrad.codegen.vmath import VMATH
 from symgrad.ir import dims

@@ -19,19 +19,9 @@ from benchmarks.promises import BESIDE, TABLE
 from benchmarks.workload import Workload, leaves, tree_map
 from benchmarks.workloads import SINGLE, WORKLOADS
 from symgrad import compile_grad
-from symgrad.errors import UnsupportedError
 
 ALL = tuple(WORKLOADS.values())
-NOT_YET = {"gp_marginal_400"}  # of symgrad
 each = pytest.mark.parametrize("workload", ALL, ids=WORKLOADS)
-each_supported = pytest.mark.parametrize(
-    "workload",
-    [
-        pytest.param(w, marks=pytest.mark.xfail(raises=UnsupportedError)) if w.name in NOT_YET else w
-        for w in ALL
-    ],
-    ids=WORKLOADS,
-)
 
 
 def small(workload: Workload) -> tuple[Any, ...]:
@@ -60,7 +50,7 @@ def test_names_are_unique_and_promises_are_of_workloads() -> None:
     assert TABLE.keys().isdisjoint(BESIDE)
 
 
-@each_supported
+@each
 def test_symgrad_has_the_value_and_the_gradient_of_difference_quotients(workload: Workload) -> None:
     compiled = compile_grad(partial(workload.loss, np), argnums=workload.argnums, target="interpreter")
     compiled.check(*small(workload))
@@ -91,7 +81,7 @@ def test_what_is_by_hand_compiles_and_is_the_plain_loss(name: str) -> None:
 
 
 @pytest.mark.parametrize("peer", [peer for peer in installed() if peer != "numba"])
-@each_supported
+@each
 def test_a_library_agrees_with_symgrad(workload: Workload, peer: str) -> None:
     expected = interpreted(workload)
     refusals = (TypeError, RuntimeError) if workload in LOOPS else ()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from running import agree, compiled, generated, ways
-from symgrad.codegen.loops import Blas
+from symgrad.codegen.calls import Blas
 from symgrad.codegen.steps import CallKernel
 from symgrad.codegen.target import TARGETS
 from symgrad.ir import dims

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from running import agree, compiled, generated, plain
-from symgrad.codegen.loops import Blas, Statement
+from symgrad.codegen.calls import Blas
+from symgrad.codegen.loops import Statement
 from symgrad.codegen.lower_kernel import walk_statements
 from symgrad.codegen.steps import Module, Step
 from symgrad.codegen.target import TARGETS

@@ -8,6 +8,7 @@ import pytest
 
 from running import Kernel as Program
 from symgrad.codegen import numba_blas, numba_support
+from symgrad.codegen.calls import Blas
 from symgrad.codegen.expressions import (
     Apply,
     Literal,
@@ -23,7 +24,6 @@ from symgrad.codegen.loops import (
     Accumulator,
     Arm,
     Assign,
-    Blas,
     Branch,
     Buffer,
     Case,

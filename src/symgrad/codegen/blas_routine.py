@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from symgrad.codegen.loops import Blas
+from symgrad.codegen.calls import Blas
 from symgrad.passes.blas_form import Steps
 
 

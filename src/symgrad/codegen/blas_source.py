@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from os.path import basename
 
 from symgrad.codegen.blas_routine import Gemm, Gemv, routine_of
-from symgrad.codegen.loops import Blas
+from symgrad.codegen.calls import Blas
 from symgrad.codegen.scalar_source import BLAS, SUPPORT, ScalarText
 from symgrad.errors import Loc
 from symgrad.ir.affine import ZERO, named

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from symgrad.codegen.blas_source import INDENT, located
-from symgrad.codegen.loops import CallLibrary, Span
+from symgrad.codegen.calls import CallLibrary, Span
 from symgrad.codegen.scalar_source import LINALG, SUPPORT, ScalarText
 from symgrad.ir.affine import ZERO
 

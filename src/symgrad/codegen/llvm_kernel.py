@@ -9,6 +9,7 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
+from symgrad.codegen.calls import Blas, CallLibrary
 from symgrad.codegen.expressions import (
     Apply,
     Atom,
@@ -44,11 +45,9 @@ from symgrad.codegen.loops import (
     AddExactly,
     Arm,
     Assign,
-    Blas,
     Body,
     Branch,
     Buffer,
-    CallLibrary,
     Check,
     Clamp,
     CloseBlock,

@@ -10,10 +10,10 @@ from typing import Any
 from llvmlite import ir
 
 from symgrad.codegen.blas_routine import Gemm, Gemv, routine_of
+from symgrad.codegen.calls import Blas
 from symgrad.codegen.llvm_blas import BlasCaller
 from symgrad.codegen.llvm_frame import Frame
 from symgrad.codegen.llvm_values import BIT, word
-from symgrad.codegen.loops import Blas
 from symgrad.ir.affine import named
 from symgrad.ir.types import DType
 

@@ -8,6 +8,7 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
+from symgrad.codegen.calls import Blas, CallLibrary
 from symgrad.codegen.llvm_frame import Frame
 from symgrad.codegen.llvm_kernel import KernelEmitter
 from symgrad.codegen.llvm_memory import begin, grown, release
@@ -15,11 +16,9 @@ from symgrad.codegen.llvm_products import emit_product
 from symgrad.codegen.llvm_scalar import Scalars
 from symgrad.codegen.llvm_values import CELL, WORD, load, pointer_type, word
 from symgrad.codegen.llvm_vmath import Calls
-from symgrad.codegen.loops import Blas, CallLibrary
 from symgrad.codegen.lower_kernel import walk_statements
+from symgrad.codegen.program_names import ARENA, STEPS
 from symgrad.codegen.steps import (
-    ARENA,
-    STEPS,
     ArenaView,
     CallKernel,
     Cell,

@@ -9,13 +9,15 @@ A truth value is one bit, and one byte in memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir
 
-from symgrad.codegen.expressions import Number
 from symgrad.ir.types import F64, DType
+
+if TYPE_CHECKING:
+    from symgrad.codegen.expressions import Number
 
 BIT, BYTE, NARROW, WORD = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 VOID = ir.VoidType()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from os.path import basename
 from typing import assert_never
 
+from symgrad.codegen.calls import Blas, CallLibrary, Span
 from symgrad.codegen.expressions import (
     Apply,
     Atom,
@@ -25,10 +26,8 @@ from symgrad.codegen.loops import (
     AddExactly,
     Arm,
     Assign,
-    Blas,
     Body,
     Branch,
-    CallLibrary,
     Check,
     Clamp,
     CloseBlock,
@@ -44,7 +43,6 @@ from symgrad.codegen.loops import (
     OpenBlock,
     Require,
     Scratch,
-    Span,
     Statement,
     Store,
     Variable,

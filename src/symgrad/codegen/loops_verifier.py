@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import NoReturn, assert_never
 
 from symgrad.codegen.bounds import Bounds
+from symgrad.codegen.calls import Blas, CallLibrary
 from symgrad.codegen.emission import ENDLESS
 from symgrad.codegen.expressions import (
     Apply,
@@ -29,10 +30,8 @@ from symgrad.codegen.loops import (
     Accumulator,
     AddExactly,
     Assign,
-    Blas,
     Body,
     Branch,
-    CallLibrary,
     Check,
     Clamp,
     CloseBlock,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from symgrad.codegen.loops import Blas
+from symgrad.codegen.calls import Blas
 from symgrad.codegen.lower_kernel import Storage
 from symgrad.ir.core import Op, Value
 from symgrad.ir.opdef import Contract

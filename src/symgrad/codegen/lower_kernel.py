@@ -7,15 +7,14 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from symgrad.codegen.calls import Blas, CallLibrary
 from symgrad.codegen.emission import Around, Emission, Names
 from symgrad.codegen.expressions import Atom, Load
 from symgrad.codegen.loops import (
     AddExactly,
-    Blas,
     Body,
     Branch,
     Buffer,
-    CallLibrary,
     Combine,
     For,
     If,

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from numpy.linalg import LinAlgError
 
-from symgrad.codegen.loops import CallLibrary, Refusal, Span
+from symgrad.codegen.calls import CallLibrary, Span
+from symgrad.codegen.loops import Refusal
 from symgrad.codegen.point import Notes
 from symgrad.codegen.roots import Memory
 from symgrad.errors import InternalError, UnsupportedError

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from symgrad.codegen.blas_source import INDENT, blas_lines, located
-from symgrad.codegen.loops import Blas, Refusal
+from symgrad.codegen.calls import Blas
+from symgrad.codegen.loops import Refusal
+from symgrad.codegen.program_names import ARENA, STEPS
 from symgrad.codegen.scalar_source import BITS, ENTRY, MEMORY, SUPPORT, ScalarText, dtype_name
 from symgrad.codegen.source import KernelSource
 from symgrad.codegen.steps import (
-    ARENA,
     STACK_LIMIT,
-    STEPS,
     ArenaView,
     Argument,
     CallKernel,

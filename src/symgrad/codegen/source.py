@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from symgrad.codegen.blas_source import INDENT, blas_lines, located
+from symgrad.codegen.calls import Blas, CallLibrary
 from symgrad.codegen.expressions import (
     Apply,
     Condition,
@@ -26,10 +27,8 @@ from symgrad.codegen.loops import (
     AddExactly,
     Arm,
     Assign,
-    Blas,
     Body,
     Branch,
-    CallLibrary,
     Check,
     Clamp,
     CloseBlock,

@@ -15,14 +15,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from symgrad.codegen.loops import Blas, Kernel, Refusal
+from symgrad.codegen.calls import Blas
+from symgrad.codegen.loops import Kernel, Refusal
+from symgrad.codegen.program_names import ARENA
 from symgrad.ir.dims import Dim
 from symgrad.ir.types import U8, ArrayType, DType
 
 STACK_LIMIT = 1 << 16  # bytes of memory that a call has for itself without being given an arena
-
-ARENA = "arena"  # the buffer that views lie in
-STEPS = "steps"  # the function that runs the steps
 
 
 @dataclass(frozen=True, slots=True)

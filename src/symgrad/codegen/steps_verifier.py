@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NoReturn, assert_never
 
-from symgrad.codegen.loops import Blas, Count, Kernel, Role
+from symgrad.codegen.calls import Blas
+from symgrad.codegen.loops import Count, Kernel, Role
 from symgrad.codegen.loops_verifier import verify_kernel
 from symgrad.codegen.steps import (
     ArenaView,

@@ -93,7 +93,7 @@ FUNCTIONS = (
     binary("hypot", 1.25, vmath_pow.hypot, "the root of a sum of squares, scaled"),
     binary("fmod", 0.0, vmath_remainder.fmod, "x - n y in one fused multiply-add"),
     binary("remainder", 0.5, vmath_remainder.remainder, "fmod, and y where the signs differ"),
-    binary("floor_divide", 1.0, vmath_remainder.floor_divide, "(x - fmod)/y, rounded"),
+    binary("floor_divide", 2.0, vmath_remainder.floor_divide, "(x - fmod)/y, rounded, as in NumPy"),
     unary("gamma", 4.0, vmath_gamma.gamma, "1/gamma by a polynomial; 2**log2(gamma) in two parts beyond 3"),
     unary("gammaln", 3.0, vmath_gamma.gammaln, "zeros times a polynomial; Stirling's series beyond 3", 1.0),
     unary("digamma", 4.0, vmath_gamma.digamma, "its zero times a polynomial; a series beyond 3", 16.0),

@@ -21,7 +21,7 @@ from numba import config
 
 from symgrad.codegen.llvm_machine import Processor, loaded, object_code, optimized
 from symgrad.codegen.numba_entry import bind
-from symgrad.codegen.steps import STEPS
+from symgrad.codegen.program_names import STEPS
 
 _loading = threading.RLock()
 

@@ -72,7 +72,7 @@ def _zeta(s: int, x: float) -> float:
     rising = s * y ** (-s - 1)
     for j, b in enumerate(_BERNOULLI, 1):
         rest += b / math.factorial(2 * j) * rising
-        rising *= (s + 2 * j - 1) * (s + 2 * j) / y**2
+        rising *= (s + 2 * j - 1) * (s + 2 * j) / (y * y)  # a square by ** may not overflow
     try:
         return math.fsum([rest, *(v**-s for v in near)])
     except OverflowError:
@@ -83,7 +83,7 @@ MAX_ORDER = 170  # of derivatives of digamma: its factorial is the last finite o
 
 
 def _polygamma(n: float, x: float) -> float:
-    if math.isnan(n) or math.isnan(x) or not 1 <= round(n) <= MAX_ORDER:
+    if not math.isfinite(n) or math.isnan(x) or not 1 <= round(n) <= MAX_ORDER:
         return math.nan
     s = round(n) + 1
     sign = (-1) ** s
