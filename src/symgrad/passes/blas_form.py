@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from typing import cast
 
 from symgrad.ir import dims
-from symgrad.ir.core import Op
+from symgrad.ir.analysis import walk
+from symgrad.ir.core import Function, Op
 from symgrad.ir.dims import Dim
 from symgrad.ir.opdef import Contract
 from symgrad.ir.ops import axis_sizes, split_spec
@@ -81,3 +82,10 @@ def blas_form(op: Op) -> BlasForm | None:
         return dims.product(sizes[name] for name in names)
 
     return BlasForm(entries(batch), entries(m), entries(n), entries(does.k), a != plain_a, b != plain_b)
+
+
+def may_call_blas(function: Function) -> bool:
+    """Whether a contraction of the function has the form of BLAS."""
+    return any(
+        isinstance(op.opdef.lowering, Contract) and blas_form(op) is not None for op in walk(function.body)
+    )

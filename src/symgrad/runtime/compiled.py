@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from symgrad.errors import ArgumentError
+from symgrad.ir.launch import Threads
 from symgrad.runtime.call import Call, generated_call
 from symgrad.runtime.late import CHECKS, EXPLAIN, STAGES, late
-from symgrad.runtime.program import Program, input_values
+from symgrad.runtime.program import ONE, Program, input_values
 from symgrad.runtime.request import Request, answer
 from symgrad.runtime.seeds import fitted_seeds
 from symgrad.trace.arguments import Arguments, Signature
@@ -34,6 +35,7 @@ class Options:
 
     target: str  # where it runs
     static: tuple[int | str, ...] = ()  # arguments that are fixed in the program
+    threads: Threads = ONE  # that may run it
 
 
 class Compiled(Wrapping):
@@ -128,7 +130,8 @@ class Compiled(Wrapping):
         traced = trace_function(
             self.fn, args, kwargs, differentiated=self.request.wrt, static=self.options.static
         )
-        return Program(traced, answer(self.request, traced, arguments), self.options.target)
+        made = answer(self.request, traced, arguments)
+        return Program(traced, made, self.options.target, threads=self.options.threads)
 
     def program(self, /, *args: Any, **kwargs: Any) -> Program:
         """The program for these arguments (types such as `symgrad.spec("f64[3]")` may stand for arrays).
@@ -163,7 +166,7 @@ class Compiled(Wrapping):
 
     def memory(self, /, *args: Any, **kwargs: Any) -> MemoryReport:
         """What a call needs, in bytes: inputs, results, the arena, and the least that any arena could be."""
-        return late(EXPLAIN).memory_report(self.program(*args, **kwargs).scheduled)
+        return late(EXPLAIN).program_memory(self.program(*args, **kwargs))
 
     def explain(self, /, *args: Any, **kwargs: Any) -> str:
         """Why the program is as it is: inputs, what is fixed, what each pass did, the kernels, the memory."""

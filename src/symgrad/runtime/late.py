@@ -12,6 +12,7 @@ CHECKS = "symgrad.runtime.checks"
 COMPILER = "symgrad.runtime.compiler"
 DEVICES = "symgrad.runtime.devices"  # loads numba
 EXPLAIN = "symgrad.runtime.explain"
+PARALLEL = "symgrad.runtime.parallel_loading"
 STAGES = "symgrad.runtime.stages"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,36 +24,39 @@ log = logging.getLogger("symgrad.compile")
 _compiling = threading.RLock()  # numba's compiler is not made for several threads at once
 
 
+def program_key(traced: Function, transform: Transform, options: Mapping[str, Json]) -> str:
+    """The name of the program that a transform makes of a traced function, compiled with these options."""
+    return cache_key(_text(traced), repr(transform), options, late(DEVICES).cpu)
+
+
 def load(
-    traced: Function,
-    transform: Transform,
-    target: str,
+    key: str,
+    name: str,
     types: tuple[tuple[ArrayType, ...], tuple[ArrayType, ...]],
     emit: Callable[[], tuple[str, int]],
 ) -> Executable:
-    """The executable of a transformed function with these param and result types.
+    """The executable of a program with this key, and these param and result types; `name` is for the log.
 
     `emit` gives the text of its module, and the bytes of the arena that a call must bring.
     """
     devices = late(DEVICES)
-    key = cache_key(_text(traced), repr(transform), {"target": target}, devices.cpu)
-    name = f"symgrad_program_{key[:16]}"
+    module_name = f"symgrad_program_{key[:16]}"
     cache = open_cache()
     with _compiling:
         entry = cache.lookup(key)
-        module = None if entry is None else _loaded(entry, name, devices)
+        module = None if entry is None else _loaded(entry, module_name, devices)
         if entry is not None and module is not None:
-            log.info("%s: loaded from the cache", traced.name)
+            log.info("%s: loaded from the cache", name)
             return Executable(module.run, *types, _arena_bytes(entry.meta()))
         text, arena_bytes = emit()
         made: list[ModuleType] = []
 
         def compile_there(path: Path) -> None:
             """Compile the program, so that numba leaves its files beside it."""
-            made.append(devices.load_module(path, name))
+            made.append(devices.load_module(path, module_name))
 
         cache.build(key, text, {"arena_bytes": arena_bytes}, compile_there)
-        log.info("%s: compiled", traced.name)
+        log.info("%s: compiled", name)
         return Executable(made[0].run, *types, arena_bytes)
 
 

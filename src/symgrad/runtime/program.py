@@ -13,10 +13,12 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from symgrad.ir.core import Function
+from symgrad.ir.launch import Threads
 from symgrad.ir.types import ArrayType
+from symgrad.runtime.cache import Json
 from symgrad.runtime.executable import Executable, interpreted
-from symgrad.runtime.late import COMPILER, late
-from symgrad.runtime.loading import load
+from symgrad.runtime.late import COMPILER, PARALLEL, late
+from symgrad.runtime.loading import load, program_key
 from symgrad.runtime.request import Answer
 from symgrad.trace.session import ArgumentLeaf, Captured, Literal, Traced
 from symgrad.trace.tracer import Tracer
@@ -25,7 +27,8 @@ from symgrad.trace.transform import result_types
 if TYPE_CHECKING:
     from symgrad.codegen.module_source import ModuleSource
     from symgrad.codegen.steps import Module
-    from symgrad.runtime.compiler import Compilation
+    from symgrad.passes.threads import Threaded
+    from symgrad.runtime.compiler import Compilation, Part
 
 INTERPRETER = "interpreter"
 DEFAULT_TARGET = "numba_cpu"
@@ -33,6 +36,8 @@ DEFAULT_TARGET = "numba_cpu"
 # Ops of the traced function. A loop that is unrolled into more is straight-line code that takes LLVM minutes.
 COMPILED_LIMIT = 3000
 LIMIT_VARIABLE = "SYMGRAD_COMPILED_LIMIT"  # names another limit
+
+ONE = Threads()
 
 log = logging.getLogger("symgrad.compile")
 
@@ -44,6 +49,7 @@ class Program:
     traced: Traced
     answer: Answer
     target: str  # a name of TARGETS, or INTERPRETER
+    threads: Threads = ONE  # that may run it
     _lock: AbstractContextManager[Any] = field(default_factory=RLock, init=False, repr=False, compare=False)
 
     @cached_property
@@ -61,25 +67,42 @@ class Program:
         """The joint program, made smaller."""
         return self.compilation.optimized(self.joint)
 
-    @cached_property
+    @property
     def fused(self) -> Function:
-        """Kernels and contractions in order."""
-        return self.compilation.fused(self.optimized)
+        """Kernels and contractions in order, as one thread runs them."""
+        return self._whole.fused
 
-    @cached_property
+    @property
     def scheduled(self) -> Function:
         """The fused program with every value's place in memory."""
-        return self.compilation.scheduled(self.fused)
+        return self._whole.scheduled
 
-    @cached_property
+    @property
     def loops(self) -> Module:
         """The scheduled program as loops."""
-        return self.compilation.loops(self.scheduled)
+        return self._whole.loops
 
-    @cached_property
+    @property
     def module(self) -> ModuleSource:
         """The generated module."""
-        return self.compilation.module(self.loops)
+        return self._whole.module
+
+    @cached_property
+    def _whole(self) -> Part:
+        """The program on its way to one thread."""
+        return late(COMPILER).Part(self.optimized, self.compilation)
+
+    @cached_property
+    def threaded(self) -> Threaded:
+        """The optimized program as parts for several threads."""
+        return self.compilation.threaded(self.optimized, self.threads)
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """What is compiled, each with stages of its own: the optimized program, or its parts."""
+        if self.threads == ONE:
+            return (self._whole,)
+        return tuple(late(COMPILER).Part(function, self.compilation) for function in self.threaded.parts)
 
     @property
     def compiled_target(self) -> str:
@@ -108,14 +131,25 @@ class Program:
                 " arrays, or lift the limit with %s",
                 *(name, ops, LIMIT_VARIABLE),
             )
-        if self.runs_on == INTERPRETER:
+        if self.runs_on != INTERPRETER:
+            found = self._loaded()
+        elif self.threads == ONE:
             found = interpreted(self.optimized)
         else:
-            found = load(
-                self.traced.function, self.answer.transform, self.target, self._types(), self._emitted
-            )
+            found = late(PARALLEL).parallel_interpreted(self.threaded)
         log.info("%s ready in %.3f s", name, time.perf_counter() - started)
         return found
+
+    def _loaded(self) -> Executable:
+        """The compiled program."""
+        options: dict[str, Json] = {"target": self.target}
+        if self.threads != ONE:
+            options["threads"] = [self.threads.most, self.threads.automatic]
+        name = self.traced.function.name
+        key = program_key(self.traced.function, self.answer.transform, options)
+        if self.threads == ONE:
+            return load(key, name, self._types(), self._emitted)
+        return late(PARALLEL).load_parallel(key, name, lambda: self.threaded.launch, lambda: self.parts)
 
     def _emitted(self) -> tuple[str, int]:
         """The text of the generated module, and the bytes of the arena that a call must bring."""

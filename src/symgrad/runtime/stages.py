@@ -5,12 +5,12 @@ from __future__ import annotations
 import tempfile
 from enum import Enum
 from pathlib import Path
-from typing import assert_never
+from typing import Literal, assert_never
 
 from symgrad.codegen.loops_text import format_module
 from symgrad.errors import ArgumentError
-from symgrad.ir.core import Function
 from symgrad.ir.printer import format_function
+from symgrad.runtime.compiler import Part
 from symgrad.runtime.late import DEVICES, late
 from symgrad.runtime.program import Program
 
@@ -39,37 +39,34 @@ def stage_named(name: str) -> Stage:
 
 def stage_text(program: Program, stage: Stage, *, locs: bool = False) -> str:
     """The text of a program at a stage; `locs` adds the user's lines where the stage is IR."""
-    function = stage_function(program, stage)
-    if function is not None:
-        return format_function(function, locs=locs)
-    match stage:
-        case Stage.LOOPS:
-            return format_module(program.loops)
-        case Stage.SOURCE:
-            return program.module.text
-        case Stage.LLVM | Stage.ASM:
-            return _machine_text(program.module.text, stage)
-        case Stage.TRACED | Stage.JOINT | Stage.OPTIMIZED | Stage.FUSED | Stage.SCHEDULED:
-            raise AssertionError(stage)
-        case _:
-            assert_never(stage)
-
-
-def stage_function(program: Program, stage: Stage) -> Function | None:
-    """The program at a stage, while it is array IR."""
     match stage:
         case Stage.TRACED:
-            return program.traced.function
+            return format_function(program.traced.function, locs=locs)
         case Stage.JOINT:
-            return program.joint
+            return format_function(program.joint, locs=locs)
         case Stage.OPTIMIZED:
-            return program.optimized
+            return format_function(program.optimized, locs=locs)
+        case _:
+            return "\n\n".join(_part_text(part, stage, locs) for part in program.parts)
+
+
+def _part_text(
+    part: Part,
+    stage: Literal[Stage.FUSED, Stage.SCHEDULED, Stage.LOOPS, Stage.SOURCE, Stage.LLVM, Stage.ASM],
+    locs: bool,
+) -> str:
+    """The text of what is compiled on its own."""
+    match stage:
         case Stage.FUSED:
-            return program.fused
+            return format_function(part.fused, locs=locs)
         case Stage.SCHEDULED:
-            return program.scheduled
-        case Stage.LOOPS | Stage.SOURCE | Stage.LLVM | Stage.ASM:
-            return None
+            return format_function(part.scheduled, locs=locs)
+        case Stage.LOOPS:
+            return format_module(part.loops)
+        case Stage.SOURCE:
+            return part.module.text
+        case Stage.LLVM | Stage.ASM:
+            return _machine_text(part.module.text, stage)
         case _:
             assert_never(stage)
 

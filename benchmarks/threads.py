@@ -1,0 +1,61 @@
+"""What threads gain: `python -m benchmarks.threads [threads]`, by default two.
+
+The ratio is the time on one thread over the time on several, the best of many single calls taken in turn, for
+several threads are disturbed more easily than one. The work is the processor time of all threads over that of
+one.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from time import process_time
+
+import numpy as np
+
+from benchmarks.timing import interleaved, pinned_environment
+from benchmarks.workloads import WORKLOADS, Workload
+from symgrad import value_and_grad
+
+NAMES = (
+    "black_scholes_1e6", "elementwise_chain_1e6", "lennard_jones_1000", "logreg_200k_50", "mlp_digits",
+    "gmm_1k_10_25", "nmf_poisson", "rosenbrock_10",
+)  # fmt: skip
+ROUNDS = 60
+
+
+def report(workload: Workload, threads: int) -> str:
+    """The line of a workload."""
+    arguments = workload.make(np.random.default_rng(0))
+    argnums = tuple(range(workload.differentiated))
+
+    def loss(*values):
+        return workload.loss(np, *values)
+
+    calls = {
+        name: (lambda call: lambda: call(*arguments))(value_and_grad(loss, argnums, parallel=parallel))
+        for name, parallel in (("one", False), ("several", threads), ("automatic", True))
+    }
+    times = {name: time.best for name, time in interleaved(calls, rounds=ROUNDS, round_seconds=1e-9).items()}
+    work = interleaved(calls, rounds=3, clock=process_time)
+    return (
+        f"{workload.name:24}{1e3 * times['one']:10.4g} ms{1e3 * times['several']:10.4g} ms"
+        f"{times['one'] / times['several']:8.2f}{times['one'] / times['automatic']:11.2f}"
+        f"{work['several'].best / work['one'].best:8.2f}"
+    )
+
+
+def main(threads: int) -> None:
+    """A line a workload."""
+    print(f"{'':24}{'one thread':>13}{f'{threads} threads':>13}{'ratio':>8}{'automatic':>11}{'work':>8}")
+    for name in NAMES:
+        print(report(next(w for w in WORKLOADS if w.name == name), threads), flush=True)
+
+
+if __name__ == "__main__":
+    if "--pinned" in sys.argv:
+        main(int(sys.argv[1]))
+    else:
+        count = sys.argv[1] if len(sys.argv) > 1 else "2"
+        command = [sys.executable, "-m", "benchmarks.threads", count, "--pinned"]
+        subprocess.run(command, env=pinned_environment(), check=True)
