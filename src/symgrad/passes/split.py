@@ -173,8 +173,8 @@ class _Splitting:
 
     def _after(self, stored: dict[Value, Value], early: Sequence[Op]) -> Function:
         """What comes after the chunks, and all that they do not wait for."""
-        builder, values = Builder(), dict[Value, Value]()
-        builder.ops += (op for op in self.region.before if op not in early)
+        builder, values, done = Builder(), dict[Value, Value](), set(early)
+        builder.ops += (op for op in self.region.before if op not in done)
         for v, whole in stored.items():
             if v in self.region.sums:
                 values[v] = builder.emit(sum_, (whole,), {"axes": (0,)}, hint=v.hint)
