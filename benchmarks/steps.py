@@ -1,7 +1,7 @@
 """What each step of a program takes: `python -m benchmarks.steps WORKLOAD ...`.
 
-The generated module is compiled once more with the cycle counter read between its steps, so that each
-is timed as it runs in the program, with what the steps before it left in the caches.
+The generated module is compiled once more, by numba, with the cycle counter read between its steps, so that
+each is timed as it runs in the program, with what the steps before it left in the caches.
 """
 
 # numba and llvmlite have no types: what comes from them is unknown to the checker.
@@ -21,7 +21,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from benchmarks.workloads import WORKLOADS, Workload
+from benchmarks.workload import Workload
+from benchmarks.workloads import WORKLOADS
 from symgrad import compile_grad
 from symgrad.runtime.devices import load_module
 from symgrad.runtime.program import input_values
@@ -49,7 +50,7 @@ def tick(context, place):
 
 
 def with_ticks(text: str) -> tuple[str, list[str]]:
-    """The text of a module with a tick after each step of its entry, and the line of each step."""
+    """The text of a module with a tick after each of its steps, and the line of each step."""
     lines: list[str] = []
     steps: list[str] = []
     inside = open_ = False
@@ -58,7 +59,7 @@ def with_ticks(text: str) -> tuple[str, list[str]]:
             lines.append(f"    tick(types.int64({len(steps)}))")
             open_ = False
         if line.startswith("def "):
-            inside = line.startswith("def run(")
+            inside = line.startswith("def steps(")
         if inside and STEP.match(line):
             if not steps:
                 lines.append("    tick(types.int64(0))")
@@ -73,8 +74,8 @@ def with_ticks(text: str) -> tuple[str, list[str]]:
 
 def measure(workload: Workload) -> None:
     """Print the least microseconds of each step."""
-    arguments = workload.make(np.random.default_rng(0))
-    compiled = compile_grad(partial(workload.loss, np), argnums=tuple(range(workload.differentiated)))
+    arguments = workload.arguments(workload.sizes)
+    compiled = compile_grad(partial(workload.loss, np), argnums=workload.argnums)
     program = compiled.program(*arguments)
     text, steps = with_ticks(program.module.text)
     with tempfile.TemporaryDirectory() as folder:
@@ -100,9 +101,8 @@ def measure(workload: Workload) -> None:
 
 def main(names: list[str]) -> None:
     """One table a workload."""
-    for workload in WORKLOADS:
-        if workload.name in names:
-            measure(workload)
+    for name in names:
+        measure(WORKLOADS[name])
 
 
 if __name__ == "__main__":

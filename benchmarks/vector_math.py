@@ -18,7 +18,7 @@ import numba
 import numpy as np
 from scipy import special
 
-from benchmarks.timing import interleaved
+from benchmarks.timing import interleaved, timer
 from symgrad.codegen import numba_vmath
 from symgrad.codegen.vmath import VMATH
 
@@ -75,7 +75,8 @@ def jax_function(name: str) -> Callable[..., Any] | None:
 
 def nanoseconds(calls: dict[str, Callable[[], object]]) -> dict[str, float]:
     """The best time an element of each call."""
-    timings = interleaved(calls, rounds=7, round_seconds=0.004)
+    timers = {name: timer(call) for name, call in calls.items()}
+    timings = interleaved(timers, rounds=7, round_seconds=0.004)
     return {name: timing.best / SIZE * 1e9 for name, timing in timings.items()}
 
 

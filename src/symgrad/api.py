@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 from symgrad.errors import ArgumentError
+from symgrad.ir.launch import Threads
 from symgrad.ir.types import ArrayType, parse_type
 from symgrad.runtime.compiled import Compiled, Options
+from symgrad.runtime.cpus import cpus
 from symgrad.runtime.late import CHECKS, COMPILER, ELEMENTWISE, TRACER, late
 from symgrad.runtime.program import DEFAULT_TARGET, INTERPRETER
 from symgrad.runtime.request import Argnum, Mode, Request
@@ -24,13 +26,25 @@ Fn: TypeAlias = Callable[..., Any]
 Argnums: TypeAlias = "Argnum | Sequence[Argnum]"
 
 
-def _options(target: str | None, static: Argnums) -> Options:
+def _options(target: str | None, static: Argnums, parallel: object) -> Options:
     chosen = target if target is not None else os.environ.get("SYMGRAD_TARGET") or DEFAULT_TARGET
     if chosen not in (DEFAULT_TARGET, INTERPRETER):
         targets = (*late(COMPILER).TARGETS, INTERPRETER)
         if chosen not in targets:
             raise ArgumentError(f"no target {chosen!r}", cure="targets: " + ", ".join(targets))
-    return Options(chosen, _numbers(static, "static_argnums"))
+    return Options(chosen, _numbers(static, "static_argnums"), _threads(parallel))
+
+
+def _threads(parallel: object) -> Threads:
+    """The threads that the option asks for."""
+    if isinstance(parallel, bool):
+        return Threads(cpus(), automatic=True) if parallel else Threads()
+    if isinstance(parallel, int) and parallel > 0:
+        return Threads(parallel)
+    raise ArgumentError(
+        f"parallel is {parallel!r}, neither True nor False nor a number of threads",
+        cure="write parallel=True for as many threads as pay, or their number, as parallel=4",
+    )
 
 
 def _numbers(argnums: Argnums, option: str = "argnums") -> tuple[Argnum, ...]:
@@ -79,7 +93,9 @@ def _tuple_of(given: object, name: str) -> tuple[Any, ...]:
     return tuple(cast("Sequence[Any]", given))
 
 
-def compile(fn: Fn, *, static_argnums: Argnums = (), target: str | None = None) -> Compiled:
+def compile(
+    fn: Fn, *, static_argnums: Argnums = (), target: str | None = None, parallel: bool | int = False
+) -> Compiled:
     """The function compiled as it is: same arguments, same results.
 
     `fn` takes and returns arrays, numbers, and containers of them. It is traced at the first call with
@@ -92,11 +108,15 @@ def compile(fn: Fn, *, static_argnums: Argnums = (), target: str | None = None) 
     `target` is "numba_cpu" (default) or "interpreter", which needs no compilation and is slow; the
     environment variable SYMGRAD_TARGET names another default.
 
+    `parallel` says how many threads may run it: one by default, with True as many as pay, up to the
+    processors that the process may use, or a number of them. Sums are then added up in another order, the
+    same at each call.
+
     Results of rank 0 are NumPy scalars, also where `fn` returns a Python number; arrays are fresh at each
     call.
     """
     _check_callable(fn, "compile")
-    return Compiled(fn, Request(Mode.VALUE), _options(target, static_argnums))
+    return Compiled(fn, Request(Mode.VALUE), _options(target, static_argnums, parallel))
 
 
 def value_and_grad(
@@ -106,6 +126,7 @@ def value_and_grad(
     *,
     static_argnums: Argnums = (),
     target: str | None = None,
+    parallel: bool | int = False,
 ) -> Compiled:
     """A function that returns (value, gradients) of a scalar loss, computed by one compiled program.
 
@@ -118,13 +139,15 @@ def value_and_grad(
     number, or container of them; integers and booleans in it come back as NumPy scalars, and strings are
     refused.
 
-    `static_argnums` and `target` are those of `compile`: arguments whose values are fixed in the program,
-    which is traced anew when they change, and where it runs.
+    `static_argnums`, `target` and `parallel` are those of `compile`: arguments whose values are fixed in the
+    program, which is traced anew when they change, where it runs, and on how many threads.
 
     Raises NonScalarError if the loss is not one real number, NotDifferentiableError for integer arguments.
     """
     _check_callable(fn, "value_and_grad")
-    return Compiled(fn, _request(Mode.VALUE_AND_GRADIENT, argnums, has_aux), _options(target, static_argnums))
+    return Compiled(
+        fn, _request(Mode.VALUE_AND_GRADIENT, argnums, has_aux), _options(target, static_argnums, parallel)
+    )
 
 
 @overload
@@ -137,6 +160,7 @@ def compile_grad(
     has_aux: bool = False,
     static_argnums: Argnums = (),
     target: str | None = None,
+    parallel: bool | int = False,
 ) -> Callable[[Fn], Compiled]: ...
 @overload
 def compile_grad(
@@ -146,6 +170,7 @@ def compile_grad(
     *,
     static_argnums: Argnums = (),
     target: str | None = None,
+    parallel: bool | int = False,
 ) -> Compiled: ...
 def compile_grad(
     fn: Fn | None = None,
@@ -154,6 +179,7 @@ def compile_grad(
     *,
     static_argnums: Argnums = (),
     target: str | None = None,
+    parallel: bool | int = False,
 ) -> Compiled | Callable[[Fn], Compiled]:
     """Decorator: a plain NumPy loss becomes a function that returns (value, gradients).
 
@@ -163,7 +189,8 @@ def compile_grad(
     a tuple of gradients. With `has_aux` the function returns (loss, aux), aux being arrays, numbers, or
     containers of them (no strings; integers and booleans come back as NumPy scalars), and the result is
     ((loss, aux), gradients). `static_argnums` names arguments whose values are fixed in the program, which is
-    traced anew when they change: masks, flags, sizes. `target` is "numba_cpu" or "interpreter".
+    traced anew when they change: masks, flags, sizes. `target` is "numba_cpu" or "interpreter". With
+    `parallel=True` as many threads run it as pay, with a number so many.
 
     >>> import numpy as np
     >>> @compile_grad(target="interpreter")
@@ -177,7 +204,9 @@ def compile_grad(
         _check_callable(fn, "compile_grad")
 
     def decorate(wrapped: Fn) -> Compiled:
-        return value_and_grad(wrapped, argnums, has_aux, static_argnums=static_argnums, target=target)
+        return value_and_grad(
+            wrapped, argnums, has_aux, static_argnums=static_argnums, target=target, parallel=parallel
+        )
 
     return decorate if fn is None else decorate(fn)
 
@@ -189,27 +218,33 @@ def grad(
     *,
     static_argnums: Argnums = (),
     target: str | None = None,
+    parallel: bool | int = False,
 ) -> Compiled:
     """A function that returns the gradients of a scalar loss; with `has_aux`, (gradients, aux).
 
     The arguments are those of `value_and_grad`: `argnums` names the differentiated arguments; with `has_aux`
     the loss returns (loss, aux); the values of `static_argnums` are fixed in the program; `target` is where
-    it runs.
+    it runs, `parallel` on how many threads.
 
     Gradients are functions like any other: `grad(grad(f))` is the second derivative. Keep the result: each
     `grad(f)` is an object of its own, which traces anew.
     """
     _check_callable(fn, "grad")
-    return Compiled(fn, _request(Mode.GRADIENT, argnums, has_aux), _options(target, static_argnums))
+    return Compiled(fn, _request(Mode.GRADIENT, argnums, has_aux), _options(target, static_argnums, parallel))
 
 
 def jvp(
-    fn: Fn, primals: Sequence[Any], tangents: Sequence[Any], *, target: str | None = None
+    fn: Fn,
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    target: str | None = None,
+    parallel: bool | int = False,
 ) -> tuple[Any, Any]:
     """(fn(*primals), its derivative along the tangents), by forward mode.
 
     Both are tuples with one entry an argument. Each tangent has the structure, shapes and dtypes of its
-    primal.
+    primal. `target` and `parallel` are those of `compile`.
     """
     _check_callable(fn, "jvp")
     primals, tangents = _tuple_of(primals, "primals"), _tuple_of(tangents, "tangents")
@@ -218,22 +253,27 @@ def jvp(
             f"jvp: {len(primals)} primals and {len(tangents)} tangents",
             cure="pass one tangent an argument; zeros where there is no change",
         )
+    options = _options(target, (), parallel)
     request = Request(Mode.PUSH_FORWARD, tuple(range(len(primals))))
-    return _kept(fn, request, target).seeded(primals, tangents)
+    return _kept(fn, request, options).seeded(primals, tangents)
 
 
-def vjp(fn: Fn, *primals: Any, target: str | None = None) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+def vjp(
+    fn: Fn, *primals: Any, target: str | None = None, parallel: bool | int = False
+) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
     """(fn(*primals), pull), where pull(cotangent of the result) is the tuple of cotangents of the primals.
 
     The cotangent has the structure, shapes and dtypes of the result. `pull` runs the forward program again.
+    `target` and `parallel` are those of `compile`.
     """
     _check_callable(fn, "vjp")
-    value = _kept(fn, Request(Mode.VALUE), target)(*primals)
+    options = _options(target, (), parallel)
+    value = _kept(fn, Request(Mode.VALUE), options)(*primals)
     request = Request(Mode.PULL_BACK, tuple(range(len(primals))))
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
         """The cotangents of the primals, given that of the result."""
-        return _kept(fn, request, target).seeded(primals, cotangent)
+        return _kept(fn, request, options).seeded(primals, cotangent)
 
     return value, pull
 
@@ -246,9 +286,8 @@ class _Kept:
     found: dict[tuple[Request, Options], Compiled]
 
 
-def _kept(fn: Fn, request: Request, target: str | None) -> Compiled:
+def _kept(fn: Fn, request: Request, options: Options) -> Compiled:
     """The compiled function for a request, kept with the function so that it is dropped with it."""
-    options = _options(target, ())
     kept: object = getattr(fn, "__dict__", {}).get("__symgrad__")
     # Attributes wander: `functools.wraps` and `copy.copy` give those of one function to another.
     if not isinstance(kept, _Kept) or kept.fn is not fn:
@@ -309,7 +348,7 @@ def check_grads(
             argnums=None if argnums is None else _numbers(argnums),
             order=order,
             modes=modes,
-            target=_options(target, ()).target,
+            target=_options(target, (), False).target,
             rtol=rtol,
             atol=atol,
             eps=eps,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib import import_module
 
 import numpy as np
 from llvmlite import ir
@@ -24,7 +25,6 @@ from symgrad.codegen.llvm_arith import REAL_TYPES
 from symgrad.codegen.llvm_vmath import define, symbol
 from symgrad.codegen.vmath import VMATH, VectorFunction
 from symgrad.codegen.vmath_arith import FLOAT32, FLOAT64, Format
-from symgrad.ir.ops import OPS
 
 __all__ = [
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "digamma",
@@ -106,7 +106,8 @@ def compiled(function: VectorFunction) -> Callable[..., float]:
 
 def interpreted(function: VectorFunction) -> Callable[..., float]:
     """The plain Python function."""
-    op = OPS.get(function.name)
+    # The table of ops is loaded where functions are plain only: a program from the disk does without it.
+    op = import_module("symgrad.ir.ops").OPS.get(function.name)
     evaluate = getattr(np, function.name) if op is None else op.evaluate
 
     def plain(*operands: np.floating) -> np.floating:

@@ -20,7 +20,8 @@ from math import prod
 from typing import cast
 
 from symgrad.ir import dims
-from symgrad.ir.core import Op
+from symgrad.ir.analysis import walk
+from symgrad.ir.core import Function, Op
 from symgrad.ir.opdef import Contract
 from symgrad.ir.ops import axis_sizes, factors, split_spec
 
@@ -147,3 +148,10 @@ def _step(names: str, steps: dict[str, int], sizes: dict[str, int]) -> int | Non
     if any(steps[outer] != steps[inner] * sizes[inner] for outer, inner in pairwise(long_)):
         return None
     return steps[long_[-1]] if long_ else 0
+
+
+def may_call_blas(function: Function) -> bool:
+    """Whether a contraction of the function has the form of BLAS."""
+    return any(
+        isinstance(op.opdef.lowering, Contract) and blas_form(op) is not None for op in walk(function.body)
+    )

@@ -28,7 +28,7 @@ from symgrad.passes.row_region import Member, RowRegion
 # The parts of a sum are stacked if the operands of one block have at least so many times the sum's bytes.
 MIN_SHRINK = 16
 
-_Source = Callable[[Value, "int | None"], Value]  # a value from outside: some rows along an axis, or whole
+Source = Callable[[Value, "int | None"], Value]  # a value from outside: some rows along an axis, or whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,9 @@ def emit_blocks(blocks: Blocks, index: str, builder: Builder) -> dict[Value, Val
     found = _loop(blocks, index, carried, stacked, builder)
     if blocks.rest:
         done = blocks.count * blocks.size
-        rest = _run(region, blocks.rest, builder, lambda v, axis: _cut(v, axis, done, blocks.rest, builder))
+        rest = emit_rows(
+            region, blocks.rest, builder, lambda v, axis: _cut(v, axis, done, blocks.rest, builder)
+        )
         for v in blocks.whole:
             found[v] = builder.emit(concat, (found[v], rest[v]), {"axis": region.rows[v]}, hint=v.hint)
         for v in region.sums:
@@ -83,7 +85,7 @@ def _loop(
 ) -> dict[Value, Value]:
     """The values of the region that are needed after it, as the full blocks make them."""
     inside = _Inside(blocks, dims.mul(dims.index(index), blocks.size), builder)
-    made = _run(blocks.region, blocks.size, inside.builder, inside.source)
+    made = emit_rows(blocks.region, blocks.size, inside.builder, inside.source)
     params = [Value(v.type, v.hint) for v in carried]
     totals = [inside.builder.emit(add, (p, made[v])) for p, v in zip(params, carried, strict=True)]
     rows = [made[v] for v in (*blocks.whole, *stacked)]
@@ -160,7 +162,7 @@ def _cut(value: Value, axis: int | None, start: Dim, size: int, builder: Builder
 
 
 # ---- one block --------------------------------------------------------------------------------------------
-def _run(region: RowRegion, size: int, builder: Builder, source: _Source) -> dict[Value, Value]:
+def emit_rows(region: RowRegion, size: int, builder: Builder, source: Source) -> dict[Value, Value]:
     """The values of the region for so many rows: their rows, and their parts of its sums."""
     made: dict[Value, Value] = {}
     for member in region.members:

@@ -7,11 +7,9 @@ what the cost model says of the fused program, with and without.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from symgrad.ir import dims
 from symgrad.ir.builder import Builder
 from symgrad.ir.core import Block, Function, with_body
 from symgrad.ir.index_names import bound_in, fresh_name
@@ -19,7 +17,7 @@ from symgrad.passes.cost import LEVELS, seconds
 from symgrad.passes.dce import dce
 from symgrad.passes.fuse import fuse
 from symgrad.passes.row_loop import Blocks, emit_blocks
-from symgrad.passes.row_region import escaping, row_region
+from symgrad.passes.row_region import bytes_by_rows, escaping, row_region
 
 MIN_GAIN = 0.95  # a tiled program must take at most this part of the time
 LARGE = LEVELS[1][0]  # bytes of what has rows, together; less stays in a cache as it is
@@ -81,11 +79,7 @@ def _best(function: Function) -> Tiling | None:
 
 def _row_counts(block: Block) -> list[int]:
     """The sizes of axes that arrays beyond the caches have, those with most bytes first."""
-    nbytes: Counter[int] = Counter()
-    for v in {v for op in block.ops for v in (*op.operands, *op.results)}:
-        if dims.is_known(v.type.nbytes) and dims.known(v.type.nbytes) * MIN_SHARE >= LARGE:
-            for n in {dims.known(n) for n in v.type.shape}:
-                nbytes[n] += dims.known(v.type.nbytes)
+    nbytes = bytes_by_rows(block, LARGE // MIN_SHARE)
     return [n for n, total in nbytes.most_common(TRIED_SIZES) if n > MIN_ROWS and total > LARGE]
 
 

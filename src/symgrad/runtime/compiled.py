@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from symgrad.errors import ArgumentError
+from symgrad.ir.launch import Threads
 from symgrad.runtime.call import generated_call
 from symgrad.runtime.kept import kept, place_of
 from symgrad.runtime.late import CHECKS, EXPLAIN, STAGES, TRACING, late
-from symgrad.runtime.program import INTERPRETER, Program, input_values
+from symgrad.runtime.program import INTERPRETER, ONE, Program, input_values
 from symgrad.runtime.request import Request, answer
 from symgrad.runtime.seeds import fitted_seeds
 from symgrad.trace.arguments import Arguments, Signature
@@ -34,6 +35,7 @@ class Options:
 
     target: str  # where it runs
     static: tuple[int | str, ...] = ()  # arguments that are fixed in the program
+    threads: Threads = ONE  # that may run it
 
 
 class Compiled(Wrapping):
@@ -146,7 +148,8 @@ class Compiled(Wrapping):
         if found is None:
             return self._traced(arguments, args, kwargs, place)
         made = answer(self.request, found.traced, arguments)
-        return Program(found.traced, made, self.options.target, place, found.program)
+        options = self.options
+        return Program(found.traced, made, options.target, place, found.program, options.threads)
 
     def _traced(
         self,
@@ -156,7 +159,8 @@ class Compiled(Wrapping):
         place: str | None = None,
     ) -> Program:
         traced = late(TRACING).traced(self.fn, args, kwargs, self.request, self.options.static)
-        return Program(traced, answer(self.request, traced, arguments), self.options.target, place)
+        made, options = answer(self.request, traced, arguments), self.options
+        return Program(traced, made, options.target, place, threads=options.threads)
 
     def program(self, /, *args: Any, **kwargs: Any) -> Program:
         """The program for these arguments (types such as `symgrad.spec("f64[3]")` may stand for arrays).
@@ -191,7 +195,7 @@ class Compiled(Wrapping):
 
     def memory(self, /, *args: Any, **kwargs: Any) -> MemoryReport:
         """What a call needs, in bytes: inputs, results, the arena, and the least that any arena could be."""
-        return late(EXPLAIN).memory_report(self.program(*args, **kwargs).scheduled)
+        return late(EXPLAIN).program_memory(self.program(*args, **kwargs))
 
     def explain(self, /, *args: Any, **kwargs: Any) -> str:
         """Why the program is as it is: inputs, what is fixed, what each pass did, the kernels, the memory."""

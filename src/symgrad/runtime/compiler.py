@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from symgrad.codegen.module_source import ModuleSource
 from symgrad.codegen.steps import STACK_LIMIT, Module
 from symgrad.codegen.target import TARGETS
 from symgrad.ir.core import Function
+from symgrad.ir.launch import Threads
+from symgrad.passes.blas_form import may_call_blas
 from symgrad.passes.pipeline import PassRunner, fused, optimize
+from symgrad.passes.threads import Threaded, threaded
 from symgrad.passes.transform import transformed
 from symgrad.trace.transform import Transform
 
@@ -28,6 +33,10 @@ class Compilation:
         """The joint program, made smaller."""
         return optimize(joint, self.runner)
 
+    def threaded(self, optimized: Function, threads: Threads) -> Threaded:
+        """The optimized program as parts for several threads."""
+        return threaded(optimized, threads)
+
     def fused(self, optimized: Function) -> Function:
         """Kernels and contractions in order."""
         return fused(optimized, self.runner)
@@ -43,6 +52,44 @@ class Compilation:
     def module(self, loops: Module) -> ModuleSource:
         """The generated module."""
         return self.target.emit(loops)
+
+
+class Part:
+    """A part of a program for several threads: a function that is compiled on its own."""
+
+    def __init__(self, optimized: Function, compilation: Compilation) -> None:
+        self.optimized = optimized
+        self.compilation = compilation
+
+    @cached_property
+    def fused(self) -> Function:
+        """Kernels and contractions in order."""
+        return self.compilation.fused(self.optimized)
+
+    @cached_property
+    def scheduled(self) -> Function:
+        """The fused part with every value's place in memory."""
+        return self.compilation.scheduled(self.fused)
+
+    @cached_property
+    def loops(self) -> Module:
+        """The scheduled part as loops."""
+        return self.compilation.loops(self.scheduled)
+
+    @cached_property
+    def module(self) -> ModuleSource:
+        """The generated module."""
+        return self.compilation.module(self.loops)
+
+    @property
+    def emitted(self) -> tuple[str, int, Module]:
+        """The text of the generated module, the bytes of the arena that a call must bring, and the loops."""
+        return self.module.text, lent_bytes(self.module), self.loops
+
+    @property
+    def calls_blas(self) -> bool:
+        """Whether it may call BLAS."""
+        return may_call_blas(self.fused)
 
 
 def lent_bytes(module: ModuleSource) -> int:

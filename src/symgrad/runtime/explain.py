@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from symgrad.errors import Loc
 from symgrad.ir import dims
 from symgrad.passes.fusion_report import KernelReport, fusion_report
+from symgrad.passes.launch_memory import launch_memory
 from symgrad.passes.memory import MemoryReport, memory_report
+from symgrad.passes.threads import Sharing
 from symgrad.passes.tile import Tiling, tilings
-from symgrad.runtime.program import INTERPRETER, Program
+from symgrad.runtime.compiler import Part
+from symgrad.runtime.program import INTERPRETER, ONE, Program
 from symgrad.runtime.tables import Json, bytes_text, loc_record, pairs, table
 from symgrad.trace.records import TraceRecord
 from symgrad.trace.traced import ArgumentLeaf, Captured, Literal
@@ -18,16 +21,17 @@ from symgrad.trace.traced import ArgumentLeaf, Captured, Literal
 
 def explanation(program: Program) -> str:
     """A report for people, section by section."""
-    scheduled = program.scheduled
+    memory, parts = program_memory(program), program.parts
     sections = [
         ("runs on", [_runs_on(program)]),
         ("inputs", [f"{type} {what}" for type, _, what in _inputs(program)]),
         ("fixed in the program", list(program.traced.notes) or ["nothing"]),
         ("loops and branches", list(program.traced.loops) or ["none"]),
         ("passes", list(_passes(program))),
-        ("blocks of rows", [str(tiling) for tiling in tilings(program.optimized)] or ["none"]),
-        ("kernels", [row for report in fusion_report(program.fused) for row in str(report).splitlines()]),
-        ("memory", memory_text(memory_report(scheduled)).splitlines()),
+        ("blocks of rows", [str(tiling) for part in parts for tiling in tilings(part.optimized)] or ["none"]),
+        ("threads", list(_threads(program))),
+        ("kernels", list(_kernels(parts))),
+        ("memory", memory_text(memory).splitlines()),
         ("the next process", [_next_process(program)]),
     ]
     return "\n".join(row for title, rows in sections for row in (f"{title}:", *(f"  {row}" for row in rows)))
@@ -51,7 +55,7 @@ def _next_process(program: Program) -> str:
 
 def explanation_record(program: Program) -> Json:
     """The same as JSON."""
-    scheduled = program.scheduled
+    parts = program.parts
     return {
         "runs on": program.runs_on,
         "inputs": [{"type": type, "kind": kind, "what": what} for type, kind, what in _inputs(program)],
@@ -62,9 +66,10 @@ def explanation_record(program: Program) -> Json:
             {"name": step.name, "seconds": step.seconds, "before": step.ops_before, "after": step.ops_after}
             for step in program.compilation.runner.steps
         ],
-        "tilings": [_tiling_record(tiling) for tiling in tilings(program.optimized)],
-        "kernels": [_kernel_record(report) for report in fusion_report(program.fused)],
-        "memory": memory_record(memory_report(scheduled)),
+        "tilings": [_tiling_record(tiling) for part in parts for tiling in tilings(part.optimized)],
+        "threads": [] if program.threads == ONE else list(map(_sharing_record, program.threaded.sharings)),
+        "kernels": [_kernel_record(report) for part in parts for report in fusion_report(part.fused)],
+        "memory": memory_record(program_memory(program)),
     }
 
 
@@ -84,6 +89,41 @@ def _inputs(program: Program) -> Iterator[tuple[str, str, str]]:
 def _passes(program: Program) -> Iterator[str]:
     for step in program.compilation.runner.steps:
         yield f"{step.name:<10} {step.ops_before:>5} -> {step.ops_after:<5} ops  {1e3 * step.seconds:8.2f} ms"
+
+
+def _threads(program: Program) -> Iterator[str]:
+    """Which rows threads share, or why they share none."""
+    if program.threads == ONE:
+        yield "one"
+        return
+    yield from map(str, program.threaded.sharings)
+    if not program.threaded.sharings:
+        left = program.threaded.left
+        yield (
+            "one: there is nothing to share, or too little"
+            if left is None
+            else f"one: sharing does not pay ({left})"
+        )
+
+
+def _kernels(parts: Sequence[Part]) -> Iterator[str]:
+    """The kernels of each part, under its name if there are several."""
+    for part in parts:
+        rows = [row for report in fusion_report(part.fused) for row in str(report).splitlines()]
+        if len(parts) > 1:
+            yield f"{part.optimized.name}:"
+            rows = [f"  {row}" for row in rows]
+        yield from rows
+
+
+def _sharing_record(sharing: Sharing) -> Json:
+    return {
+        "rows": sharing.rows,
+        "threads": sharing.chunks,
+        "ops": sharing.ops,
+        "seconds without": sharing.before,
+        "seconds with": sharing.after,
+    }
 
 
 def _tiling_record(tiling: Tiling) -> Json:
@@ -111,6 +151,12 @@ def _kernel_record(report: KernelReport) -> Json:
 
 
 # ---- memory ------------------------------------------------------------------------------------------------
+def program_memory(program: Program) -> MemoryReport:
+    """What a call needs, whatever runs it."""
+    reports = [memory_report(part.scheduled) for part in program.parts]
+    return reports[0] if len(reports) == 1 else launch_memory(program.threaded.launch, reports)
+
+
 def memory_text(report: MemoryReport) -> str:
     """What a call needs, and what lies in the arena where it needs most."""
     rows = [

@@ -14,10 +14,11 @@ import numpy as np
 from symgrad.errors import Loc
 from symgrad.ir.analysis import walk
 from symgrad.ir.core import Block, Function, Op, map_regions, with_body
+from symgrad.ir.launch import Threads
 from symgrad.ir.opdef import Composed, Gather, Library, Scalar, Scatter
 from symgrad.ir.parser import parse_function
 from symgrad.ir.printer import format_function
-from symgrad.runtime.cache import cache_key, open_cache
+from symgrad.runtime.cache import Json, cache_key, open_cache
 from symgrad.runtime.kept import TRACE_FILE, VARIANTS, variant
 from symgrad.runtime.late import DEVICES, late
 from symgrad.trace.records import TraceRecord, loc_json, loc_of
@@ -27,9 +28,10 @@ from symgrad.trace.transform import Transform
 log = logging.getLogger("symgrad.cache")
 
 
-def program_key(traced: Function, transform: Transform, target: str) -> str:
+def program_key(traced: Function, transform: Transform, target: str, threads: Threads) -> str:
     """The name of the program that a transform makes of a traced function."""
-    return cache_key(_text(traced), repr(transform), {"target": target}, late(DEVICES).cpu)
+    options: dict[str, Json] = {"target": target, "threads": [threads.most, threads.automatic]}
+    return cache_key(_text(traced), repr(transform), options, late(DEVICES).cpu)
 
 
 def _text(traced: Function) -> str:

@@ -13,9 +13,10 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from symgrad.errors import ArgumentError
+from symgrad.ir.launch import Threads
 from symgrad.ir.types import ArrayType
 from symgrad.runtime.executable import Executable
-from symgrad.runtime.late import COMPILER, INTERPRETED, KEEPING, OUT, TRACING, late
+from symgrad.runtime.late import COMPILER, INTERPRETED, KEEPING, OUT, PARALLEL, TRACING, late
 from symgrad.runtime.loading import load
 from symgrad.runtime.request import Answer
 from symgrad.trace.records import TraceRecord
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from symgrad.codegen.module_source import ModuleSource
     from symgrad.codegen.steps import Module
     from symgrad.ir.core import Function
-    from symgrad.runtime.compiler import Compilation
+    from symgrad.passes.threads import Threaded
+    from symgrad.runtime.compiler import Compilation, Part
 
 INTERPRETER = "interpreter"
 DEFAULT_TARGET = "numba_cpu"
@@ -35,6 +37,8 @@ DEFAULT_TARGET = "numba_cpu"
 # Ops of the traced function. A loop that is unrolled into more is straight-line code that takes too long.
 COMPILED_LIMIT = 20_000
 LIMIT_VARIABLE = "SYMGRAD_COMPILED_LIMIT"  # names another limit
+
+ONE = Threads()
 
 log = logging.getLogger("symgrad.compile")
 
@@ -48,6 +52,7 @@ class Program:
     target: str  # a name of TARGETS, or INTERPRETER
     place: str | None = None  # where other processes look for the trace, if it may be kept
     key: str | None = None  # the name of the program in the cache, if the trace was kept there with it
+    threads: Threads = ONE  # that may run it
     _lock: AbstractContextManager[Any] = field(default_factory=RLock, init=False, repr=False, compare=False)
 
     @cached_property
@@ -65,25 +70,42 @@ class Program:
         """The joint program, made smaller."""
         return self.compilation.optimized(self.joint)
 
-    @cached_property
+    @property
     def fused(self) -> Function:
-        """Kernels and contractions in order."""
-        return self.compilation.fused(self.optimized)
+        """Kernels and contractions in order, as one thread runs them."""
+        return self._whole.fused
 
-    @cached_property
+    @property
     def scheduled(self) -> Function:
         """The fused program with every value's place in memory."""
-        return self.compilation.scheduled(self.fused)
+        return self._whole.scheduled
 
-    @cached_property
+    @property
     def loops(self) -> Module:
         """The scheduled program as loops."""
-        return self.compilation.loops(self.scheduled)
+        return self._whole.loops
 
-    @cached_property
+    @property
     def module(self) -> ModuleSource:
         """The generated module."""
-        return self.compilation.module(self.loops)
+        return self._whole.module
+
+    @cached_property
+    def _whole(self) -> Part:
+        """The program on its way to one thread."""
+        return late(COMPILER).Part(self.optimized, self.compilation)
+
+    @cached_property
+    def threaded(self) -> Threaded:
+        """The optimized program as parts for several threads."""
+        return self.compilation.threaded(self.optimized, self.threads)
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """What is compiled, each with stages of its own: the optimized program, or its parts."""
+        if self.threads == ONE:
+            return (self._whole,)
+        return tuple(late(COMPILER).Part(function, self.compilation) for function in self.threaded.parts)
 
     @property
     def compiled_target(self) -> str:
@@ -112,27 +134,33 @@ class Program:
                 " arrays, or lift the limit with %s",
                 *(name, ops, LIMIT_VARIABLE),
             )
-        if self.runs_on == INTERPRETER:
+        if self.runs_on != INTERPRETER:
+            found = self._loaded()
+        elif self.threads == ONE:
             found = late(INTERPRETED).interpreted(self.optimized)
         else:
-            found = self._loaded()
+            found = late(PARALLEL).parallel_interpreted(self.threaded)
         log.info("%s ready in %.3f s", name, time.perf_counter() - started)
         return found
 
     def _loaded(self) -> Executable:
         """The compiled program; a trace that was made for it is kept beside it."""
         if self.key is not None:
-            return load(self.key, self.traced.name, self._types(), self._emitted)
+            return self._of_key(self.key)
         keeping = late(KEEPING)
-        key = keeping.program_key(self.traced.function, self.answer.transform, self.target)
-        found = load(key, self.traced.name, self._types(), self._emitted)
+        key = keeping.program_key(self.traced.function, self.answer.transform, self.target, self.threads)
+        found = self._of_key(key)
         if self.place is not None and isinstance(self.traced.record, TraceRecord):
             keeping.keep(self.place, self.traced, self.traced.record, key)
         return found
 
-    def _emitted(self) -> tuple[str, int, Module]:
-        """The text of the generated module, the bytes of the arena that a call must bring, and the loops."""
-        return self.module.text, late(COMPILER).lent_bytes(self.module), self.loops
+    def _of_key(self, key: str) -> Executable:
+        """The compiled program, which has this name in the cache."""
+        if self.threads == ONE:
+            return load(key, self.traced.name, self._types(), lambda: self._whole.emitted)
+        return late(PARALLEL).load_parallel(
+            key, self.traced.name, lambda: self.threaded.launch, lambda: self.parts
+        )
 
     def _types(self) -> tuple[tuple[ArrayType, ...], tuple[ArrayType, ...]]:
         """The types of the params and of the results, known without transforming anything."""

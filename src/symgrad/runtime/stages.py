@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import assert_never
+from typing import Literal, assert_never
 
 from symgrad.codegen.loops_text import format_module
 from symgrad.errors import ArgumentError, UnsupportedError
-from symgrad.ir.core import Function
 from symgrad.ir.printer import format_function
+from symgrad.runtime.compiler import Part
 from symgrad.runtime.late import DEVICES, PRINTER, late
 from symgrad.runtime.program import Program
 
@@ -37,43 +37,45 @@ def stage_named(name: str) -> Stage:
 
 def stage_text(program: Program, stage: Stage, *, locs: bool = False) -> str:
     """The text of a program at a stage; `locs` adds the user's lines where the stage is IR."""
-    function = stage_function(program, stage)
-    if function is not None:
-        return format_function(function, locs=locs)
-    match stage:
-        case Stage.LOOPS:
-            return format_module(program.loops)
-        case Stage.SOURCE:
-            return program.module.text
-        case Stage.LLVM | Stage.ASM:
-            devices = late(DEVICES)
-            if not late(PRINTER).is_printed(program.loops):
-                raise UnsupportedError(
-                    "a program that calls LAPACK is compiled by numba, not printed as LLVM code",
-                    cure="look at its source",
-                )
-            text = late(PRINTER).llvm_text(program.loops, devices.processor().register_bits)
-            return devices.machine_text(text, assembly=stage is Stage.ASM)
-        case Stage.TRACED | Stage.JOINT | Stage.OPTIMIZED | Stage.FUSED | Stage.SCHEDULED:
-            raise AssertionError(stage)
-        case _:
-            assert_never(stage)
-
-
-def stage_function(program: Program, stage: Stage) -> Function | None:
-    """The program at a stage, while it is array IR."""
     match stage:
         case Stage.TRACED:
-            return program.traced.function
+            return format_function(program.traced.function, locs=locs)
         case Stage.JOINT:
-            return program.joint
+            return format_function(program.joint, locs=locs)
         case Stage.OPTIMIZED:
-            return program.optimized
+            return format_function(program.optimized, locs=locs)
+        case _:
+            return "\n\n".join(_part_text(part, stage, locs) for part in program.parts)
+
+
+def _part_text(
+    part: Part,
+    stage: Literal[Stage.FUSED, Stage.SCHEDULED, Stage.LOOPS, Stage.SOURCE, Stage.LLVM, Stage.ASM],
+    locs: bool,
+) -> str:
+    """The text of what is compiled on its own."""
+    match stage:
         case Stage.FUSED:
-            return program.fused
+            return format_function(part.fused, locs=locs)
         case Stage.SCHEDULED:
-            return program.scheduled
-        case Stage.LOOPS | Stage.SOURCE | Stage.LLVM | Stage.ASM:
-            return None
+            return format_function(part.scheduled, locs=locs)
+        case Stage.LOOPS:
+            return format_module(part.loops)
+        case Stage.SOURCE:
+            return part.module.text
+        case Stage.LLVM | Stage.ASM:
+            return _machine_text(part, assembly=stage is Stage.ASM)
         case _:
             assert_never(stage)
+
+
+def _machine_text(part: Part, *, assembly: bool) -> str:
+    """The LLVM code or the assembly of a part."""
+    if not late(PRINTER).is_printed(part.loops):
+        raise UnsupportedError(
+            "a program that calls LAPACK is compiled by numba, not printed as LLVM code",
+            cure="look at its source",
+        )
+    devices = late(DEVICES)
+    text = late(PRINTER).llvm_text(part.loops, devices.processor().register_bits)
+    return devices.machine_text(text, assembly=assembly)
