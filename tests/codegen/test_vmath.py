@@ -318,3 +318,23 @@ def test_without_compilation_the_names_are_python_functions() -> None:
         operand = np.array([1.25 if name == "acosh" else 0.25], dtype)
         expected = LOOPS[name](*[operand] * VMATH[name].arity)[0]
         np.testing.assert_allclose(float.fromhex(value), expected, rtol=4 * float(np.finfo(dtype).eps))
+
+
+AGREEING = """
+import numpy as np
+import symgrad
+from symgrad.passes import tile
+
+tile.LARGE, tile.MIN_GAIN = 1000, float("inf")
+
+def steps(x):
+    return np.moveaxis(x - x, 0, -1) % 3, np.log2(np.abs(np.sum(x, axis=1)) + 1)
+
+x = np.linspace(-3, 3, 2103).reshape(701, 3)
+print(all(map(np.allclose, symgrad.compile(steps)(x), steps(x))))
+"""
+
+
+def test_an_argument_on_which_all_calls_agree_stays(tmp_path: Path) -> None:
+    """LLVM would drop it from the function of numbers, and abort where that is not like its vector forms."""
+    assert run_python(AGREEING, SYMGRAD_CACHE_DIR=str(tmp_path)).strip() == "True"

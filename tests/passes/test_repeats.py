@@ -18,7 +18,8 @@ from passes.random_regions import region_programs
 from passes.stencil_programs import stencil_programs
 from symgrad.ir.core import Function
 from symgrad.ir.interpreter import interpret
-from symgrad.ir.opdef import Flow
+from symgrad.ir.opdef import Flow, Remap
+from symgrad.ir.parser import parse_function
 from symgrad.ir.regions import flow_of
 from symgrad.ir.verifier import verify
 from symgrad.passes import PassRunner, repeats, schedule, widen
@@ -86,3 +87,20 @@ def test_a_loss_and_its_gradient_are_one_loop(loss: Any, shape: tuple[int, ...])
     function = symgrad.value_and_grad(loss).program(np.ones(shape)).optimized
     scheduled = schedule(function, PassRunner(None))
     assert [flow_of(op) for op in scheduled.body.ops] == [Flow.ONCE]
+
+
+COPIED = """func @copied(%x: f64[9,3]) -> (f64[16,3], f64[]) {
+  %0 = mul %x, %x : f64[9,3]
+  %1 = transpose %0 {perm=(1, 0)} : f64[3,9]
+  %2 = broadcast %1 {axes=(0,)} : f64[16,3,9]
+  %3 = sin %2 : f64[16,3,9]
+  %4 = sum %3 {axes=(2,)} : f64[16,3]
+  %5 = slice %0 {start=(1, 0), step=(1, 1), stop=(9, 3)} : f64[8,3]
+  %6 = sum %5 {axes=(0, 1)} : f64[]
+  return %4, %6
+}"""
+
+
+def test_what_is_copied_into_another_order_is_stored() -> None:
+    scheduled = assert_kept(parse_function(COPIED), (np.random.default_rng(0).standard_normal((9, 3)),))
+    assert any(isinstance(op.opdef.lowering, Remap) for op in scheduled.body.ops)

@@ -31,7 +31,7 @@ class Calls:
     def __init__(self, module: ir.Module, register_bits: int) -> None:
         self._module = module
         self._bits = register_bits
-        self._variants: dict[str, ir.Function] = {}  # on vectors
+        self._variants: dict[str, ir.Function] = {}  # on vectors, and what they are variants of
         self.vectorised = False  # whether calls are in a loop that may become vector code
         self.count = 0  # calls so far
         self._left = 0  # calls of a function that may still be inlined
@@ -58,6 +58,8 @@ class Calls:
             variants = {lanes: self._variant(function, form, lanes, inlined) for lanes in widths}
             shape = f"{'v' * function.arity}_{scalar.name}"
             texts = [f"_ZGV_LLVM_N{lanes}{shape}({name})" for lanes, name in variants.items()]
+            # In the table, too, or LLVM takes away an argument that all calls agree on, and the forms differ.
+            self._variants[scalar.name] = scalar
             yield f'"vector-function-abi-variant"="{",".join(texts)}"'
         elif inlined:
             yield "alwaysinline"

@@ -43,8 +43,12 @@ class Repeats:
     def __init__(self, block: Block, free: Set[Op], ranges: Ranges) -> None:
         self._block, self._free, self._ranges = block, free, ranges
         self._makers = defs(block)
-        self._stored = {v for op in block.ops if op not in free for v in stored_operands(op, self._makers)}
+        self._stored = {v for op in block.ops if op not in free for v in self._in_memory(op)}
         self._stored.update(block.results)
+
+    def _in_memory(self, op: Op) -> tuple[Value, ...]:
+        """The operands that an op which is not free reads in memory; a move that is stored copies from there."""
+        return op.operands if isinstance(op.opdef.lowering, Remap) else stored_operands(op, self._makers)
 
     def at_other_points(self) -> frozenset[Op]:
         """The ops that are done again for those who read their results through a shift."""

@@ -27,16 +27,19 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     x = np.ravel(x) if axis is None else x
     k = 0 if axis is None else axis_of(axis, x.ndim)
     at = indices if isinstance(indices, Tracer) else np.asarray(indices)
-    match mode:
-        case "raise":
-            pass
-        case "clip":
-            at = np.clip(at, 0, x.shape[k] - 1)
-        case "wrap":
-            at = at % x.shape[k]
-        case _:
-            raise UnsupportedError(f"np.take: mode={mode!r} is not supported", loc=caller())
+    at = within(at, x.shape[k], mode, "np.take")
     return x[(*(slice(None),) * k, at)]
+
+
+def within(at: Any, count: Any, mode: str, name: str) -> Any:
+    """Indices of so many places, as a mode of NumPy has those beyond them."""
+    if mode not in ("raise", "clip", "wrap"):
+        raise UnsupportedError(f"{name}: mode={mode!r} is not supported", loc=caller())
+    if mode == "raise":
+        return at
+    if at.dtype.kind in "iu" and at.dtype.itemsize < I64.itemsize:
+        at = at.astype(I64)  # the last place may be beyond the numbers of a smaller type
+    return np.clip(at, 0, count - 1) if mode == "clip" else at % count
 
 
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:

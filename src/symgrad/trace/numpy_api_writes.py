@@ -12,6 +12,7 @@ from symgrad.ir.ops.indexing import scatter_add
 from symgrad.ir.types import BOOL, I64
 from symgrad.trace.known_arrays import plain
 from symgrad.trace.lifting import as_dtype, axis_of, dtype_in, find_tracer, fit, kind_of, prepare, strong
+from symgrad.trace.numpy_api_places import within
 from symgrad.trace.places import caller
 from symgrad.trace.promotion import loop_dtypes, weak_kind
 from symgrad.trace.stores import flat_place, whole
@@ -42,16 +43,7 @@ def copyto(dst: Tracer, src: Any, casting: str = "same_kind", where: Any = True)
 
 def put(a: Tracer, ind: Any, v: Any, mode: str = "raise") -> None:
     """Put values at places of the flattened array; values come again from the first if there are too few."""
-    at = np.ravel(_places(ind))
-    match mode:
-        case "raise":
-            pass
-        case "clip":
-            at = np.clip(at, 0, a.size - 1)
-        case "wrap":
-            at = at % a.size
-        case _:
-            raise UnsupportedError(f"np.put: mode={mode!r} is not supported", loc=caller())
+    at = within(np.ravel(_places(ind)), a.size, mode, "np.put")
     flat_place(a)[at] = _cycled(v, at.size, a)
 
 
