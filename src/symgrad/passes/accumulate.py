@@ -91,12 +91,16 @@ class _Terms:
         return None
 
     def _term(self, value: Value, factor: float) -> _Term:
-        """A value that is used once as a number times another one."""
+        """A value that is used once as a number times another one.
+
+        Two numbers are not multiplied: their product may be out of range where the value is not.
+        """
         while self._uses[value] == 1 and (maker := self.makers.get(value)) is not None:
             if maker.opdef is neg:
                 factor, value = -factor, maker.operands[0]
                 continue
-            numbers = [self._number(v) for v in maker.operands] if maker.opdef is mul else []
+            scales = maker.opdef is mul and abs(factor) == 1
+            numbers = [self._number(v) for v in maker.operands] if scales else []
             k = next((k for k, number in enumerate(numbers) if number), None)
             if k is None:
                 break
