@@ -330,7 +330,6 @@ class Known(Enum):
 
     LOWER = "lower"  # zero above the diagonal
     UPPER = "upper"  # zero below the diagonal
-    SYMMETRIC = "symmetric"
 
 
 Structure: TypeAlias = frozenset[Known]

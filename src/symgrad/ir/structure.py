@@ -1,4 +1,4 @@
-"""Which elements of matrices are known: zero on one side of the diagonal, equal on both.
+"""Which elements of matrices are known to be zero: those on one side of the diagonal.
 
 It is found from the records of the ops that make a value: a kind of op has one rule, and an op of linear
 algebra says it itself. What is not found is not known; nothing is ever assumed of a param.
@@ -27,8 +27,6 @@ from symgrad.ir.opdef import (
 MAX_DEPTH = 12  # ops that are looked at one behind the other
 MAX_MASK = 1 << 22  # elements of a mask that are computed to see where it holds
 
-_DIAGONAL = frozenset((Known.LOWER, Known.UPPER))
-
 Maker = Callable[[Value], "Op | None"]
 
 
@@ -38,11 +36,6 @@ def structure_of(value: Value, maker: Maker, depth: int = MAX_DEPTH) -> Structur
     if op is None or value.type.rank < 2 or depth == 0:
         return frozenset()
     given = tuple(structure_of(v, maker, depth - 1) for v in op.operands)
-    found = _found(op, given, maker)
-    return found | {Known.SYMMETRIC} if found >= _DIAGONAL else found
-
-
-def _found(op: Op, given: tuple[Structure, ...], maker: Maker) -> Structure:
     if op.opdef.structure is not None:
         return op.opdef.structure(given, dict(op.attrs))
     if isinstance(op.opdef.derivative, Select):
@@ -52,9 +45,7 @@ def _found(op: Op, given: tuple[Structure, ...], maker: Maker) -> Structure:
             return _of_scalar(op, given)
         case Constant():
             value = dict(op.attrs)["value"]
-            if isinstance(value, tuple):
-                return frozenset()
-            return frozenset(Known) if value == 0 else frozenset((Known.SYMMETRIC,))
+            return frozenset(Known) if value == 0 else frozenset()
         case Remap(pieces):
             types = tuple(v.type for v in op.operands)
             found = pieces(types, op.result.type, dict(op.attrs))
@@ -65,13 +56,12 @@ def _found(op: Op, given: tuple[Structure, ...], maker: Maker) -> Structure:
 
 
 def _of_scalar(op: Op, given: tuple[Structure, ...]) -> Structure:
-    """An element is zero where all operands are, if the op is 0 of zeros; equal elements give equal ones."""
-    shared = frozenset(Known).intersection(*given)
+    """An element is zero where all operands are, if the op is 0 of zeros."""
     zeros = [v.type.dtype.type(0) for v in op.operands]
     stated = {"type": op.result.type.with_shape(())} if op.opdef.stated else {}
     with np.errstate(all="ignore"):
         keeps = bool(op.opdef.evaluate(*zeros, **dict(op.attrs), **stated) == 0)
-    return shared if keeps else shared & {Known.SYMMETRIC}
+    return frozenset(Known).intersection(*given) if keeps else frozenset()
 
 
 def _of_select(op: Op, given: tuple[Structure, ...], maker: Maker) -> Structure:
@@ -119,5 +109,5 @@ def _is_transpose(index: tuple[Component, ...]) -> bool:
 
 def _turned(known: Structure) -> Structure:
     """What is known of the transposed matrix."""
-    swapped = {Known.LOWER: Known.UPPER, Known.UPPER: Known.LOWER, Known.SYMMETRIC: Known.SYMMETRIC}
+    swapped = {Known.LOWER: Known.UPPER, Known.UPPER: Known.LOWER}
     return frozenset(swapped[fact] for fact in known)
