@@ -98,7 +98,7 @@ Derivative: TypeAlias = (
 # ---- law: at most one of these ----------------------------------------------------------------------------
 @dataclass(frozen=True, init=False)
 class Monomial:
-    """Elementwise: c · x**p · y**q · ... with these powers, for some number c."""
+    """Elementwise: x**p · y**q · ... with these powers."""
 
     powers: tuple[int | Fraction, ...]
 
