@@ -56,7 +56,7 @@ class Traced:
     def run(self, function: Function, x: Array, *more: Array) -> list[Array]:
         """The results of a program with the inputs of the loss and more."""
         verify(function)
-        return interpret(function, x, *self.others, *more)
+        return list(interpret(function, x, *self.others, *more))
 
     def gradient(self, x: Array | None = None) -> Array:
         """The gradient of the loss."""

@@ -38,6 +38,7 @@ def test_the_law_holds(op: OpDef) -> None:
     match law:
         case Monomial(powers=powers):
             assert len(powers) == len(xs)
+            np.testing.assert_array_equal(op(*map(np.ones_like, xs)), 1)
             factors = np.random.default_rng(0).uniform(0.5, 2.0, len(xs))
             found = op(*(x * a for x, a in zip(xs, factors, strict=True)))
             expected = y * np.prod([a ** float(p) for a, p in zip(factors, powers, strict=True)])

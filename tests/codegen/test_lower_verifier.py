@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from running import Kernel as Program
-from symgrad.codegen import numba_blas, numba_support
+from symgrad.codegen import numba_support
 from symgrad.codegen.calls import Blas
 from symgrad.codegen.expressions import (
     Apply,
@@ -57,7 +57,6 @@ from symgrad.ir.affine import Affine, named
 from symgrad.ir.opdef import Reduction
 from symgrad.ir.ops import OPS
 from symgrad.ir.types import BOOL, F32, F64, I64, array_type
-from symgrad.passes import blas_form
 from symgrad.passes.blas_form import Steps
 
 I, J, M = named("i"), named("j"), named("m")
@@ -255,4 +254,3 @@ def test_the_text_shows_the_whole_program() -> None:
 def test_constants_that_numba_has_too_are_the_same() -> None:
     assert SUM_BLOCK == numba_support.SUM_BLOCK
     assert STACK_LIMIT == numba_support.STACK_LIMIT
-    assert blas_form.MAX_BLAS_SIZE == numba_blas.MAX_SIZE

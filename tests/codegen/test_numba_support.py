@@ -6,13 +6,10 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numba import njit, types
 from numba.core.errors import TypingError
 
@@ -25,7 +22,6 @@ from symgrad.codegen.numba_support import (
     buffer_type,
     distinct,
     flat,
-    fma,
     fold_add,
     fold_dot,
     maximum,
@@ -122,12 +118,6 @@ def test_sign(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_heaviside(dtype: str) -> None:
-    operands = grid(special(dtype), special(dtype))
-    check_both(scalar.heaviside, operands, np.heaviside(*operands))
-
-
-@pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("goal", INTS)
 def test_to_int_of_what_fits(dtype: str, goal: str) -> None:
     bounds = np.iinfo(goal)
@@ -197,24 +187,6 @@ def test_numba_has_numpys_own(arity: int, name: str) -> None:
         got = np.zeros_like(want)
         loop(*operands, got)
         same_bits(got, want)
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.tuples(*[st.floats(width=32)] * 3))
-def test_fma(values: tuple[float, float, float]) -> None:
-    for kind in (np.float64, np.float32):
-        x, y, z = (kind(value) for value in values)
-        plain, jitted = fma(x, y, z), jitted_fma(x, y, z)
-        assert plain == jitted or (np.isnan(plain) and np.isnan(jitted))
-        if np.isfinite(plain) and kind is np.float64:
-            assert Fraction(float(plain)) == Fraction(
-                float(Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z)))
-            )
-
-
-@njit
-def jitted_fma(x, y, z):
-    return fma(x, y, z)
 
 
 @njit(error_model="numpy")

@@ -20,7 +20,7 @@ KEY = "ab" * 32
 PROGRAM = """
 import numpy as np
 from numba import types
-from symgrad.codegen.numba_blas import dot
+from symgrad.codegen.numba_blas import gemv
 from symgrad.codegen.numba_entry import entry, kernel
 from symgrad.codegen.numba_support import array_type, distinct, flat
 
@@ -40,7 +40,9 @@ def run(x, y):
     if x.shape[0] != 2:
         raise ValueError("shape")
     kernel_0(flat(x), flat(y))
-    return dot(x.shape[0], flat(x), 1, flat(y), 1)
+    z = np.empty(1)
+    gemv(False, 1, 2, 1.0, flat(x), 2, flat(y), 1, 0.0, flat(z), 1)
+    return z[0]
 """
 
 

@@ -117,11 +117,6 @@ def select(builder: Any, dtype: DType, condition: Any, x: Any, y: Any) -> Any:
     return builder.select(condition, x, y)
 
 
-def fma(builder: Any, dtype: DType, x: Any, y: Any, z: Any) -> Any:
-    """`x * y + z` rounded once."""
-    return builder.fma(x, y, z)
-
-
 # ---- signs and kinds of numbers ---------------------------------------------------------------------------
 def absolute(builder: Any, dtype: DType, x: Any) -> Any:
     """`|x|`; the least integer stays."""
@@ -171,14 +166,6 @@ def sign(builder: Any, dtype: DType, x: Any) -> Any:
     if dtype.kind != "i":
         return some
     return builder.select(builder.icmp_signed("<", x, zero), constant(-1, dtype), some)
-
-
-def heaviside(builder: Any, dtype: DType, x: Any, half: Any) -> Any:
-    """0 for negative x, 1 for positive x, `half` at 0, NaN for NaN."""
-    zero = constant(0.0, dtype)
-    at_most = builder.select(builder.fcmp_ordered("==", x, zero), half, x)
-    below = builder.select(builder.fcmp_ordered("<", x, zero), zero, at_most)
-    return builder.select(builder.fcmp_ordered(">", x, zero), constant(1.0, dtype), below)
 
 
 # ---- rounding, roots --------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from symgrad.codegen.llvm_values import BIT, BYTE, NARROW, VOID, constant, external, value_type
+from symgrad.codegen.llvm_values import BIT, BYTE, NARROW, VOID, constant, external
 from symgrad.ir.types import DType
 
 
@@ -108,18 +108,6 @@ class BlasCaller:
                     self.cell(alpha), a, self.leading(lda), x, self.size(incx),
                     self.cell(beta), y, self.size(incy),
                 ])  # fmt: skip
-
-    def ger(self, m: Any, n: Any, alpha: Any, x: Any, incx: Any, y: Any, incy: Any, a: Any, lda: Any) -> None:
-        """`a[m,n] += alpha * outer(x[m], y[n])`."""
-        self.call("ger", [
-            self.size(n), self.size(m), self.cell(alpha), y, self.size(incy), x, self.size(incx),
-            a, self.leading(lda),
-        ])  # fmt: skip
-
-    def dot(self, n: Any, x: Any, incx: Any, y: Any, incy: Any) -> Any:
-        """The sum over `n` products of x and y."""
-        args = [self.size(n), x, self.size(incx), y, self.size(incy)]
-        return self.call("dot", args, value_type(self._dtype))
 
     def real(self, value: float) -> Any:
         """A number."""

@@ -18,7 +18,7 @@ from typing import Any
 import scipy
 from llvmlite import binding
 
-BLAS = ("gemm", "gemv", "ger", "dot", "trsm", "trsv", "syr2k")
+BLAS = ("gemm", "gemv", "trsm", "trsv", "syr2k")
 LAPACK = ("potrf", "getrf", "sygst")
 
 

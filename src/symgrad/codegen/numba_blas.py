@@ -1,6 +1,6 @@
 """BLAS on flat buffers in row-major order: SciPy's own routines, called from numba code without copies.
 
-Sizes, strides and leading sizes must be at most `MAX_SIZE`, strides at least 1.
+Sizes, strides and leading sizes must be at most `MAX_BLAS_SIZE`, strides at least 1.
 """
 
 # numba and llvmlite have no types: what comes from them is unknown to the checker.
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numba.core import types
 from numba.np.numpy_support import as_dtype
 from numpy.lib.stride_tricks import as_strided
@@ -19,9 +18,6 @@ from numpy.lib.stride_tricks import as_strided
 from symgrad.codegen.llvm_blas import BlasCaller
 from symgrad.codegen.llvm_symbols import register_blas
 from symgrad.codegen.numba_support import Buffer, lowers
-
-MAX_SIZE = 2**31 - 1  # the largest size SciPy's BLAS takes: its integers have 32 bits
-
 
 register_blas()  # before code that calls BLAS is loaded
 
@@ -126,37 +122,3 @@ def _gemv(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     blas, values = _unpacked(context, builder, sig, args, _GEMV)
     blas.gemv(*values)
     return context.get_dummy_value()
-
-
-def ger(m: int, n: int, alpha: float, x: Any, incx: int, y: Any, incy: int, a: Any, lda: int) -> None:
-    """`a[m,n] += alpha * outer(x[m], y[n])`."""
-    out = matrix(a, m, n, lda)
-    out += np.multiply.outer(a.dtype.type(alpha) * _vector(x, m, incx), _vector(y, n, incy))
-
-
-_GER = "ssrbsbsbs"
-
-
-def _type_ger(m: Any, n: Any, alpha: Any, x: Any, incx: Any, y: Any, incy: Any, a: Any, lda: Any) -> Any:
-    return None if _typed(_GER, m, n, alpha, x, incx, y, incy, a, lda) is None else types.none
-
-
-@lowers(ger, _type_ger)
-def _ger(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    blas, values = _unpacked(context, builder, sig, args, _GER)
-    blas.ger(*values)
-    return context.get_dummy_value()
-
-
-def dot(n: int, x: Any, incx: int, y: Any, incy: int) -> Any:
-    """The sum over `n` products of x and y."""
-    return x.dtype.type(_vector(x, n, incx) @ _vector(y, n, incy))
-
-
-_DOT = "sbsbs"
-
-
-@lowers(dot, lambda n, x, incx, y, incy: _typed(_DOT, n, x, incx, y, incy))
-def _dot(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    blas, values = _unpacked(context, builder, sig, args, _DOT)
-    return blas.dot(*values)

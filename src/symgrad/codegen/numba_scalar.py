@@ -64,16 +64,6 @@ def sign(x: Any) -> Any:
 lowers(sign, _real)(emitted(arithmetic.sign))
 
 
-def heaviside(x: Any, half: Any) -> Any:
-    """0 for negative x, 1 for positive x, `half` at 0, NaN for NaN."""
-    return np.heaviside(x, half)
-
-
-lowers(heaviside, lambda x, half: x if x == half and isinstance(x, types.Float) else None)(
-    emitted(arithmetic.heaviside)
-)
-
-
 def to_int(x: Any, dtype: Any) -> Any:
     """The float `x` as an integer of `dtype`, rounded towards zero; out of range, as C has it on x86."""
     wide = np.float64(x)

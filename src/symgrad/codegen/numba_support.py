@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -273,30 +272,3 @@ def _type_select(condition: Any, x: Any, y: Any) -> Any:
 
 
 lowers(select, _type_select)(emitted(arithmetic.select))
-
-
-def fma(x: Any, y: Any, z: Any) -> Any:
-    """`x * y + z` rounded once."""
-    plain = x * y + z
-    if not (np.isfinite(x) and np.isfinite(y) and np.isfinite(z)):
-        return plain
-    exact = Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z))
-    if exact == 0:
-        return plain
-    return type(plain)(_rounded(exact, type(plain)))
-
-
-def _rounded(exact: Fraction, scalar: type) -> float:
-    """`exact` as a double that rounds to the `scalar` nearest to it."""
-    try:
-        near = float(exact)
-    except OverflowError:
-        return np.inf if exact > 0 else -np.inf
-    gap = exact - Fraction(near)
-    if scalar is not np.float32 or gap == 0 or np.float64(near).view(np.int64) & 1:
-        return near
-    # Rounded to odd, a double keeps on which side of a float32 tie the exact value lies.
-    return float(np.nextafter(near, np.inf if gap > 0 else -np.inf))
-
-
-lowers(fma, lambda x, y, z: _same_floats(x, y, z))(emitted(arithmetic.fma))

@@ -98,7 +98,7 @@ Derivative: TypeAlias = (
 # ---- law: at most one of these ----------------------------------------------------------------------------
 @dataclass(frozen=True, init=False)
 class Monomial:
-    """Elementwise: c · x**p · y**q · ... with these powers, for some number c."""
+    """Elementwise: x**p · y**q · ... with these powers."""
 
     powers: tuple[int | Fraction, ...]
 
@@ -330,7 +330,6 @@ class Known(Enum):
 
     LOWER = "lower"  # zero above the diagonal
     UPPER = "upper"  # zero below the diagonal
-    SYMMETRIC = "symmetric"
 
 
 Structure: TypeAlias = frozenset[Known]

@@ -1,4 +1,4 @@
-"""Which elements of matrices are known: zero on one side of the diagonal, equal on both.
+"""Which elements of matrices are known to be zero: those on one side of the diagonal.
 
 It is found from the records of the ops that make a value: a kind of op has one rule, and an op of linear
 algebra says it itself. What is not found is not known; nothing is ever assumed of a param.
@@ -7,6 +7,7 @@ algebra says it itself. What is not found is not known; nothing is ever assumed 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -23,60 +24,88 @@ from symgrad.ir.opdef import (
     Select,
     Structure,
 )
+from symgrad.ir.types import ArrayType
 
 MAX_DEPTH = 12  # ops that are looked at one behind the other
 MAX_MASK = 1 << 22  # elements of a mask that are computed to see where it holds
 
-_DIAGONAL = frozenset((Known.LOWER, Known.UPPER))
-
 Maker = Callable[[Value], "Op | None"]
+Mask = np.ndarray[Any, Any]
 
 
-def structure_of(value: Value, maker: Maker, depth: int = MAX_DEPTH) -> Structure:
+def structure_of(value: Value, maker: Maker) -> Structure:
     """What is known of the matrices of the last two axes; `maker` gives the op that makes a value."""
-    op = maker(value)
-    if op is None or value.type.rank < 2 or depth == 0:
-        return frozenset()
-    given = tuple(structure_of(v, maker, depth - 1) for v in op.operands)
-    found = _found(op, given, maker)
-    return found | {Known.SYMMETRIC} if found >= _DIAGONAL else found
+    return _Search(maker).of(value, MAX_DEPTH)
 
 
-def _found(op: Op, given: tuple[Structure, ...], maker: Maker) -> Structure:
-    if op.opdef.structure is not None:
-        return op.opdef.structure(given, dict(op.attrs))
-    if isinstance(op.opdef.derivative, Select):
-        return _of_select(op, given, maker)
-    match op.opdef.lowering:
-        case Scalar():
-            return _of_scalar(op, given)
-        case Constant():
-            value = dict(op.attrs)["value"]
-            if isinstance(value, tuple):
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What is found on the way, once each: a value may be read by many ops behind another one."""
+
+    maker: Maker
+    known: dict[tuple[Value, int], Structure] = field(default_factory=lambda: dict[Any, Structure]())
+    masks: dict[Value, Mask | None] = field(default_factory=lambda: dict[Value, "Mask | None"]())
+
+    def of(self, value: Value, depth: int) -> Structure:
+        """What is known of a value, so many ops behind it looked at."""
+        if (value, depth) not in self.known:
+            op = self.maker(value) if depth > 0 and value.type.rank >= 2 else None
+            self.known[value, depth] = frozenset() if op is None else self._of_result(op, depth)
+        return self.known[value, depth]
+
+    def _of_result(self, op: Op, depth: int) -> Structure:
+        given = tuple(self.of(v, depth - 1) for v in op.operands)
+        if op.opdef.structure is not None:
+            return op.opdef.structure(given, dict(op.attrs))
+        if isinstance(op.opdef.derivative, Select):
+            return _of_select(self._mask(op.operands[0]), given)
+        match op.opdef.lowering:
+            case Scalar():
+                return _of_scalar(op, given)
+            case Constant():
+                return frozenset(Known) if dict(op.attrs)["value"] == 0 else frozenset()
+            case Remap(pieces):
+                types = tuple(v.type for v in op.operands)
+                found = pieces(types, op.result.type, dict(op.attrs))
+                whole = len(found) == 1 and not found[0].within
+                return _turned(given[0]) if whole and _is_transpose(found[0].index) else frozenset()
+            case _:
                 return frozenset()
-            return frozenset(Known) if value == 0 else frozenset((Known.SYMMETRIC,))
-        case Remap(pieces):
-            types = tuple(v.type for v in op.operands)
-            found = pieces(types, op.result.type, dict(op.attrs))
-            whole = len(found) == 1 and not found[0].within
-            return _turned(given[0]) if whole and _is_transpose(found[0].index) else frozenset()
-        case _:
-            return frozenset()
+
+    def _mask(self, value: Value) -> Mask | None:
+        """The elements of a matrix that is computed of nothing but the places of its elements."""
+        if value not in self.masks:
+            op = self.maker(value)
+            self.masks[value] = None if op is None or not _is_small(value.type) else self._elements(op)
+        return self.masks[value]
+
+    def _elements(self, op: Op) -> Mask | None:
+        sizes = tuple(map(dims.known, op.result.type.shape))
+        match op.opdef.lowering:
+            case Coordinate():
+                return np.indices(sizes)[cast(int, dict(op.attrs)["axis"])]
+            case Constant():
+                number = dict(op.attrs)["value"]
+                return None if isinstance(number, tuple) else np.full(sizes, number)
+            case Scalar() if not op.opdef.stated:
+                parts = [self._mask(v) for v in op.operands]
+                with np.errstate(all="ignore"):
+                    return None if any(part is None for part in parts) else op.opdef.evaluate(*parts)
+            case _:
+                return None
 
 
 def _of_scalar(op: Op, given: tuple[Structure, ...]) -> Structure:
-    """An element is zero where all operands are, if the op is 0 of zeros; equal elements give equal ones."""
-    shared = frozenset(Known).intersection(*given)
+    """An element is zero where all operands are, if the op is 0 of zeros."""
     zeros = [v.type.dtype.type(0) for v in op.operands]
     stated = {"type": op.result.type.with_shape(())} if op.opdef.stated else {}
     with np.errstate(all="ignore"):
         keeps = bool(op.opdef.evaluate(*zeros, **dict(op.attrs), **stated) == 0)
-    return shared if keeps else shared & {Known.SYMMETRIC}
+    return frozenset(Known).intersection(*given) if keeps else frozenset()
 
 
-def _of_select(op: Op, given: tuple[Structure, ...], maker: Maker) -> Structure:
+def _of_select(mask: Mask | None, given: tuple[Structure, ...]) -> Structure:
     """Where the mask is the same all over a side of the diagonal, what it chooses there counts."""
-    mask = _mask(op.operands[0], maker)
     if mask is None:
         return given[1] & given[2]
     rows, columns = mask.shape
@@ -88,26 +117,9 @@ def _of_select(op: Op, given: tuple[Structure, ...], maker: Maker) -> Structure:
     return frozenset(found)
 
 
-def _mask(value: Value, maker: Maker) -> np.ndarray[Any, Any] | None:
-    """The elements of a matrix that is computed of nothing but the places of its elements."""
-    op = maker(value)
-    shape = value.type.shape
-    if op is None or len(shape) != 2 or not all(map(dims.is_known, shape)):
-        return None
-    sizes = tuple(map(dims.known, shape))
-    if sizes[0] * sizes[1] > MAX_MASK:
-        return None
-    match op.opdef.lowering:
-        case Coordinate():
-            return np.indices(sizes)[cast(int, dict(op.attrs)["axis"])]
-        case Constant():
-            number = dict(op.attrs)["value"]
-            return None if isinstance(number, tuple) else np.full(sizes, number)
-        case Scalar() if not op.opdef.stated:
-            parts = [_mask(v, maker) for v in op.operands]
-            return None if any(part is None for part in parts) else op.opdef.evaluate(*parts)
-        case _:
-            return None
+def _is_small(type: ArrayType) -> bool:
+    """Whether a matrix is small enough that its elements may be computed."""
+    return type.rank == 2 and dims.is_known(type.size) and dims.known(type.size) <= MAX_MASK
 
 
 def _is_transpose(index: tuple[Component, ...]) -> bool:
@@ -119,5 +131,5 @@ def _is_transpose(index: tuple[Component, ...]) -> bool:
 
 def _turned(known: Structure) -> Structure:
     """What is known of the transposed matrix."""
-    swapped = {Known.LOWER: Known.UPPER, Known.UPPER: Known.LOWER, Known.SYMMETRIC: Known.SYMMETRIC}
+    swapped = {Known.LOWER: Known.UPPER, Known.UPPER: Known.LOWER}
     return frozenset(swapped[fact] for fact in known)

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from math import isfinite
+from typing import cast
 
 from symgrad.ir.analysis import defs, use_counts
 from symgrad.ir.core import Block, Function, Op, Value, with_body
-from symgrad.ir.opdef import Contract, Control, Flow, Scatter, Update
+from symgrad.ir.opdef import Contract, Control, Flow, Monomial, Partials, Scatter, Update
 from symgrad.ir.ops import accumulate as accumulate_op
 from symgrad.ir.ops import factors, join_spec
-from symgrad.ir.ops.elementwise import add, mul, neg, sub
 from symgrad.ir.ops.shapes import transpose
 from symgrad.ir.regions import as_for, as_while, flow_of
 from symgrad.passes.blas_form import blas_form
@@ -26,6 +26,8 @@ from symgrad.passes.dce import dce
 from symgrad.passes.literals import splat_of
 from symgrad.passes.rules.contractions import spec_of
 from symgrad.passes.rules.moves import ints
+
+_PRODUCT = Monomial(1, 1)
 
 
 def accumulate(function: Function) -> Function:
@@ -79,10 +81,10 @@ class _Terms:
 
     def joined(self, op: Op) -> Op | None:
         """The op as a sum in place."""
-        if op.opdef not in (add, sub):
+        signs = _signs(op)
+        if len(signs) != 2:
             return None
-        sign = -1.0 if op.opdef is sub else 1.0
-        first, second = self._term(op.operands[0], 1.0), self._term(op.operands[1], sign)
+        first, second = map(self._term, op.operands, signs)
         for base, product in ((first, second), (second, first)):
             if self._dies_in_memory(base.value) and (made := self._product(product.value)) is not None:
                 attrs = {**dict(made.attrs), "alpha": product.factor, "beta": base.factor}
@@ -91,12 +93,16 @@ class _Terms:
         return None
 
     def _term(self, value: Value, factor: float) -> _Term:
-        """A value that is used once as a number times another one."""
+        """A value that is used once as a number times another one.
+
+        Two numbers are not multiplied: their product may be out of range where the value is not.
+        """
         while self._uses[value] == 1 and (maker := self.makers.get(value)) is not None:
-            if maker.opdef is neg:
-                factor, value = -factor, maker.operands[0]
+            if len(signs := _signs(maker)) == 1:
+                factor, value = signs[0] * factor, maker.operands[0]
                 continue
-            numbers = [self._number(v) for v in maker.operands] if maker.opdef is mul else []
+            scales = maker.opdef.law == _PRODUCT and abs(factor) == 1
+            numbers = [self._number(v) for v in maker.operands] if scales else []
             k = next((k for k, number in enumerate(numbers) if number), None)
             if k is None:
                 break
@@ -128,6 +134,15 @@ class _Terms:
         if maker is None:
             return value in self._carries
         return isinstance(maker.opdef.lowering, Contract | Control | Scatter | Update)
+
+
+def _signs(op: Op) -> tuple[float, ...]:
+    """The numbers, each 1 or -1, that the operands of a sum or difference are multiplied by; else nothing."""
+    match op.opdef.derivative:
+        case Partials(of=of) if all(partial in (1, -1) for partial in of):
+            return tuple(float(cast(int, partial)) for partial in of)
+        case _:
+            return ()
 
 
 def _transposed(product: Op, moved: Op) -> Op:

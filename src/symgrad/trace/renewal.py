@@ -56,24 +56,7 @@ def _renewed(record: TraceRecord, make: Callable[[], Function], fn: object, argu
     for kind, leaf, path in zip(kinds, arguments.leaves, arguments.paths, strict=True):
         if isinstance(kind, Dynamic) and leaf_kind(leaf) != kind:
             raise Stale(path)
-    values: list[Any] = []
-    paths: list[Path] = []
-    captures = Captures()
-    objects = objects_of(arguments.tree)
-    for json, parent, text, guards, absent in facts["paths"]:
-        step = step_of(json, objects)
-        if isinstance(step, ModuleRoot):
-            importlib.import_module(step.name)  # as the traced code did
-        value = reached(step, None if parent < 0 else values[parent], fn, arguments.leaves)
-        path = captures.root(step, text) if parent < 0 else captures.under(paths[parent], step, text)
-        values.append(value)
-        paths.append(path)
-        for name, stamp in guards:
-            captures.guard(path, _guard(name, stamp, value, values, paths))
-        if absent:
-            if any(missing in value for missing in absent):
-                raise Stale(text)
-            captures.absent[path] = set(absent)
+    captures, paths, values = _reached(facts["paths"], fn, arguments)
     _check_library(facts["library"])
     arrays = [paths[int(number)] for number in facts["arrays"]]
     written = frozenset(facts["written"])
@@ -99,6 +82,29 @@ def _renewed(record: TraceRecord, make: Callable[[], Function], fn: object, argu
         written,
         record,
     )
+
+
+def _reached(rows: list[Any], fn: object, arguments: Arguments) -> tuple[Captures, list[Path], list[Any]]:
+    """The captured values of a record, each with its path, and the guards on them; all of these hold now."""
+    values: list[Any] = []
+    paths: list[Path] = []
+    captures = Captures()
+    objects = objects_of(arguments.tree)
+    for json, parent, text, guards, absent in rows:
+        step = step_of(json, objects)
+        if isinstance(step, ModuleRoot):
+            importlib.import_module(step.name)  # as the traced code did
+        value = reached(step, None if parent < 0 else values[parent], fn, arguments.leaves)
+        path = captures.root(step, text) if parent < 0 else captures.under(paths[parent], step, text)
+        values.append(value)
+        paths.append(path)
+        for name, stamp in guards:
+            captures.guard(path, _guard(name, stamp, value, values, paths))
+        if absent:
+            if any(missing in value for missing in absent):
+                raise Stale(text)
+            captures.absent[path] = set(absent)
+    return captures, paths, values
 
 
 def _guard(name: str, stamp: Any, value: Any, values: list[Any], paths: list[Path]) -> Guard:

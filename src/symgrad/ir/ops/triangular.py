@@ -82,7 +82,7 @@ def _infer_triangle(x: ArrayType, lower: int, diagonal: float) -> ArrayType:
 
 def _structure_of_triangle(given: tuple[Structure, ...], attrs: dict[str, Attr]) -> Structure:
     side = Known.LOWER if attrs["lower"] else Known.UPPER
-    return given[0] - {Known.SYMMETRIC} | {side}
+    return given[0] | {side}
 
 
 # An op, though it could be written with `np.where`: so rules see which elements a matrix has.
