@@ -22,8 +22,8 @@ BLAS = ("gemm", "gemv", "trsm", "trsv", "syr2k")
 LAPACK = ("potrf", "getrf", "sygst")
 
 
-def _published(name: str) -> Any:
-    """What a module of scipy.linalg publishes to Cython; the package itself takes a fifth of a second."""
+def published(name: str) -> Any:
+    """A module of scipy.linalg that publishes routines; the package itself takes a fifth of a second."""
     full = f"scipy.linalg.{name}"
     module = sys.modules.get(full)
     if module is None:
@@ -32,7 +32,7 @@ def _published(name: str) -> Any:
             raise ImportError(f"SciPy has no {full}")
         module = module_from_spec(spec)
         spec.loader.exec_module(module)
-    return module.__pyx_capi__
+    return module
 
 
 def _address(published: Any, routine: str) -> int:
@@ -52,10 +52,10 @@ def _address(published: Any, routine: str) -> int:
 
 def register(module: str, routines: tuple[str, ...]) -> None:
     """Tell LLVM where routines are that a module of scipy.linalg publishes."""
-    published = _published(module)
+    routines_of = published(module).__pyx_capi__
     for routine in routines:
         for prefix in "ds":
-            binding.add_symbol(f"symgrad_{prefix}{routine}", _address(published, prefix + routine))
+            binding.add_symbol(f"symgrad_{prefix}{routine}", _address(routines_of, prefix + routine))
 
 
 def register_blas() -> None:

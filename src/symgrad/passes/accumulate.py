@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
-from math import isfinite
 from typing import cast
 
 from symgrad.ir.analysis import defs, use_counts
@@ -112,7 +111,8 @@ class _Terms:
     def _number(self, value: Value) -> float | None:
         maker = self.makers.get(value)
         number = None if maker is None else splat_of(maker)
-        return None if number is None or not isfinite(number) else float(number)
+        # BLAS may scale an operand instead of the product: a factor near the ends of the range is kept apart.
+        return float(number) if number is not None and 2.0**-100 <= abs(number) <= 2.0**100 else None
 
     def _product(self, value: Value) -> Op | None:
         """The contraction that makes a value, if BLAS does it and nothing else needs it."""

@@ -47,7 +47,7 @@ class Repeats:
         self._stored.update(block.results)
 
     def _in_memory(self, op: Op) -> tuple[Value, ...]:
-        """The operands that an op which is not free reads in memory; a move that is stored copies from there."""
+        """The operands that an op which is not free reads in memory; a stored move copies from there."""
         return op.operands if isinstance(op.opdef.lowering, Remap) else stored_operands(op, self._makers)
 
     def at_other_points(self) -> frozenset[Op]:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 
-import scipy.linalg.cython_blas as _linked
+from symgrad.codegen.llvm_symbols import published
 
 _NAMES = [
     *((f"{a}openblas_get_num_threads{b}", f"{a}openblas_set_num_threads{b}")
@@ -77,6 +77,6 @@ class OneThread:
         self._users = 0
 
 
-ONE_THREAD = OneThread(setting_of(str(_linked.__file__)))
+ONE_THREAD = OneThread(setting_of(str(published("cython_blas").__file__)))
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=ONE_THREAD.forget)

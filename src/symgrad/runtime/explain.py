@@ -12,6 +12,7 @@ from symgrad.passes.launch_memory import launch_memory
 from symgrad.passes.memory import MemoryReport, memory_report
 from symgrad.passes.threads import Sharing
 from symgrad.passes.tile import Tiling, tilings
+from symgrad.passes.unroll import unroll
 from symgrad.runtime.compiler import Part
 from symgrad.runtime.program import INTERPRETER, ONE, Program
 from symgrad.runtime.tables import Json, bytes_text, loc_record, pairs, table
@@ -28,7 +29,10 @@ def explanation(program: Program) -> str:
         ("fixed in the program", list(program.traced.notes) or ["nothing"]),
         ("loops and branches", list(program.traced.loops) or ["none"]),
         ("passes", list(_passes(program))),
-        ("blocks of rows", [str(tiling) for part in parts for tiling in tilings(part.optimized)] or ["none"]),
+        (
+            "blocks of rows",
+            [str(tiling) for part in parts for tiling in tilings(unroll(part.optimized))] or ["none"],
+        ),
         ("threads", list(_threads(program))),
         ("kernels", list(_kernels(parts))),
         ("memory", memory_text(memory).splitlines()),
@@ -66,7 +70,7 @@ def explanation_record(program: Program) -> Json:
             {"name": step.name, "seconds": step.seconds, "before": step.ops_before, "after": step.ops_after}
             for step in program.compilation.runner.steps
         ],
-        "tilings": [_tiling_record(tiling) for part in parts for tiling in tilings(part.optimized)],
+        "tilings": list(map(_tiling_record, _tilings(parts))),
         "threads": [] if program.threads == ONE else list(map(_sharing_record, program.threaded.sharings)),
         "kernels": [_kernel_record(report) for part in parts for report in fusion_report(part.fused)],
         "memory": memory_record(program_memory(program)),
@@ -124,6 +128,12 @@ def _sharing_record(sharing: Sharing) -> Json:
         "seconds without": sharing.before,
         "seconds with": sharing.after,
     }
+
+
+def _tilings(parts: Sequence[Part]) -> Iterator[Tiling]:
+    """The loops over blocks of rows in the parts."""
+    for part in parts:
+        yield from tilings(unroll(part.optimized))
 
 
 def _tiling_record(tiling: Tiling) -> Json:
