@@ -18,6 +18,7 @@ from symgrad.ir.builder import Builder
 from symgrad.ir.core import Function, Op, Value
 from symgrad.ir.interpreter import interpret
 from symgrad.ir.ops import OPS
+from symgrad.ir.parser import parse_function
 from symgrad.ir.printer import format_function
 from symgrad.ir.types import F64, ArrayType
 from symgrad.ir.verifier import verify
@@ -150,6 +151,23 @@ def test_a_shift_that_does_not_cancel_is_left(loss: Loss) -> None:
 def test_a_shift_whose_other_end_is_stopped_is_left() -> None:
     program = Traced(half_stopped)
     assert held_in(program.function) == 0
+
+
+DIAGONALS = """func @diagonals(%x: f64[3,3,3]) -> (f64[]) {
+  %0 = sin %x : f64[3,3,3]
+  %1 = iota {axis=0} : i64[3]
+  %2 = gather %0, %1, %1 {axes=(0, 1)} : f64[3,3]
+  %3 = gather %0, %1, %1 {axes=(0, 2)} : f64[3,3]
+  %4 = transpose %3 {perm=(1, 0)} : f64[3,3]
+  %5 = sub %2, %4 : f64[3,3]
+  %6 = sum %5 {axes=(0, 1)} : f64[]
+  return %6
+}"""
+
+
+def test_two_diagonals_do_not_cancel() -> None:
+    function = parse_function(DIAGONALS)
+    assert hold(function) is function
 
 
 def test_a_program_without_shifts_stays_the_same_object() -> None:

@@ -217,7 +217,7 @@ def _read(piece: Piece, before: Shape, after: Shape, shift: Shift) -> Shift | No
             continue
         if at.axis is None or at.scale != 1 or at.divisor != 1 or not dims.is_zero(at.offset):
             return None
-        if not dims.equal(n, after[at.axis]):
+        if not dims.equal(n, after[at.axis]) or along[at.axis] is not None:
             return None
         along[at.axis] = a
     return replace(shift, along=tuple(along))
@@ -265,6 +265,8 @@ def _gathered(op: Op, shift: Shift, makers: Makers) -> Shift | None:
         ramp = _ramp(index, makers)
         if ramp is None or not dims.equal(lead.shape[ramp], x.type.shape[axis]):
             return None
+        if along[ramp] is not None:
+            return None  # a diagonal: which one it is, `along` cannot say
         along[ramp] = shift.along[axis]
     return replace(shift, along=(*along, *(a for k, a in enumerate(shift.along) if k not in axes)))
 
