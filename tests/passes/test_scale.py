@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -16,8 +16,10 @@ from symgrad.ir.ops import OPS
 from symgrad.ir.types import F64, array_type
 from symgrad.passes import PassRunner, optimize, schedule
 from symgrad.passes.grouping import MAX_GROUP_OPS
+from work import calls
 
-SECONDS = 2.0  # that one pass may take for ten thousand ops; measured: below 0.4
+# Times the calls for a program of four times the ops: 4 is linear, 16 quadratic.
+GROWTH = 5.0
 
 
 def _chain(count: int, *shape: int) -> Function:
@@ -58,15 +60,26 @@ def _steps(count: int) -> Function:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
+    "make",
+    [_chain, lambda count: _chain(count, 50), _web, lambda count: _steps(count // 4)],
+    ids=["scalar chain", "chain", "web", "steps"],
+)
+def test_four_times_the_ops_are_about_four_times_the_work(make: Callable[[int], Function]) -> None:
+    def compiled(function: Function) -> Function:
+        runner = PassRunner(None)
+        return schedule(optimize(function, runner), runner)
+
+    small, large = (calls(compiled, make(count)) for count in (1000, 4000))
+    assert large < GROWTH * small
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
     "function", [_chain(10_000), _chain(10_000, 50), _web(8000), _steps(2500)], ids=lambda f: f.name
 )
 def test_ten_thousand_ops(function: Function) -> None:
     runner = PassRunner(None)
-    started = time.perf_counter()
     scheduled = schedule(optimize(function, runner), runner)
-    total = time.perf_counter() - started
-    assert max(step.seconds for step in runner.steps) < SECONDS
-    assert total < 6 * SECONDS
     args = [np.full(tuple(map(dims.known, p.type.shape)), 0.3) for p in function.body.params]
     np.testing.assert_allclose(interpret(scheduled, *args)[0], interpret(function, *args)[0], rtol=1e-12)
 
