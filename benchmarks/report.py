@@ -30,7 +30,9 @@ processors as threads; the processes take turns, and the best of several rounds 
 value with its gradients; ratios are symgrad's time over the other's, so less is better. The libraries agree
 on value and gradient, to half the digits of the element type; who does not is named. For JAX, loops over time
 are rewritten as `lax.scan`; numba has gradients written by hand, or the loss alone. What is promised
-stands in `benchmarks/promises.py`, how it is measured in [the design](design/benchmarks.md).
+stands in `benchmarks/promises.py`, how it is measured in [the design](design/benchmarks.md). The libraries of
+a row were measured together; rows may come from several runs, as one disturbed by other work is measured
+again. A dash is a library that has no such loss, refuses it, or was not asked.
 
 ![Time of a value with its gradients, relative to symgrad](benchmarks.svg)
 """
