@@ -48,25 +48,28 @@ def unroll(function: Function) -> Function:
 # ---- which arrays -----------------------------------------------------------------------------------------
 def _unrolled(block: Block) -> set[Value]:
     """The values that are unrolled; what is computed from one of them is, too, or is a reduction."""
-    group: dict[Value, set[Value]] = {}  # values that are unrolled together, or not at all
+    partners: dict[Value, list[Value]] = {}  # of each value, those unrolled with it or not at all
     splats: set[Value] = set()
     for op in block.ops:
         if splat_of(op) is not None:
             splats.update(op.results)
         elif _is_source(op):
-            group[op.result] = {op.result}
+            partners[op.result] = []
         elif isinstance(op.opdef.lowering, Scalar) and _is_large(op.result):
             parts = [v for v in op.operands if v not in splats]
-            if parts and all(v in group for v in parts):
-                joined = set[Value]().union({op.result}, *(group[v] for v in parts))
-                group.update(dict.fromkeys(joined, joined))
-    readers = uses(block)
-    returned = set(block.results)
-    return {
-        v
-        for v, joined in group.items()
-        if all(w not in returned and _stay(readers[w], group) for w in joined)
-    }
+            if parts and all(v in partners for v in parts):
+                partners[op.result] = parts
+                for v in parts:
+                    partners[v].append(op.result)
+    readers, returned = uses(block), set(block.results)
+    unrolled = set(partners)
+    whole = [v for v in partners if v in returned or not _stay(readers[v], unrolled)]
+    while whole:
+        v = whole.pop()
+        if v in unrolled:
+            unrolled.remove(v)
+            whole += partners[v]
+    return unrolled
 
 
 def _is_large(value: Value) -> bool:
@@ -81,11 +84,11 @@ def _is_source(op: Op) -> bool:
     return repeats(op) and _is_large(op.result)
 
 
-def _stay(readers: tuple[Op, ...], group: dict[Value, set[Value]]) -> bool:
-    """Whether all readers of a value take it in parts."""
+def _stay(readers: tuple[Op, ...], candidates: set[Value]) -> bool:
+    """Whether all readers of a value can take it in parts."""
     return all(
         isinstance(op.opdef.lowering, Reduce)
-        or (isinstance(op.opdef.lowering, Scalar) and op.result in group)
+        or (isinstance(op.opdef.lowering, Scalar) and op.result in candidates)
         for op in readers
     )
 
