@@ -13,8 +13,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from symgrad.codegen.llvm_arith import REAL_TYPES, LLVMArith, laned
 from symgrad.codegen.llvm_values import BYTE, VARIANTS
+from symgrad.codegen.llvm_vmath_arith import REAL_TYPES, LLVMArith, laned
 from symgrad.codegen.vmath import VMATH, VectorFunction
 from symgrad.codegen.vmath_arith import FLOAT32, FLOAT64, Format, Real
 from symgrad.ir.types import DType

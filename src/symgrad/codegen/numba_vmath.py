@@ -21,8 +21,8 @@ from numba.core.codegen import Codegen, CodeLibrary
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 
-from symgrad.codegen.llvm_arith import REAL_TYPES
 from symgrad.codegen.llvm_vmath import define, symbol
+from symgrad.codegen.llvm_vmath_arith import REAL_TYPES
 from symgrad.codegen.vmath import VMATH, VectorFunction
 from symgrad.codegen.vmath_arith import FLOAT32, FLOAT64, Format
 
