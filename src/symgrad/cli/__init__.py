@@ -11,8 +11,8 @@ import os
 import sys
 import traceback
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
-from contextlib import redirect_stdout
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 
 import symgrad
 from symgrad.cli import bench, cache, check, doctor, explain, ir, memory, ops, source
@@ -32,11 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         options = _parser().parse_args(argv)
     except SystemExit as end:  # --help, --version, or a usage error that argparse has printed
         return end.code if isinstance(end.code, int) else USAGE
-    handler = _show_log(options.verbose)
-    try:
+    with _log_shown(options.verbose):
         return _run(options)
-    finally:
-        logging.getLogger("symgrad").removeHandler(handler)
 
 
 def _parser() -> ArgumentParser:
@@ -82,13 +79,19 @@ def _show(error: Exception, *, whole: bool) -> None:
     print(f"{type(error).__name__}: {text}", file=sys.stderr)
 
 
-def _show_log(verbose: int) -> logging.Handler:
-    """A handler that shows the log of symgrad on stderr: warnings, with -v steps, with -vv details."""
+@contextmanager
+def _log_shown(verbose: int) -> Iterator[None]:
+    """Meanwhile the log of symgrad goes to stderr: warnings, with -v steps, with -vv details."""
     log = logging.getLogger("symgrad")
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
     handler.setLevel((logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)])
+    before = log.level
     log.addHandler(handler)
     if verbose:
         log.setLevel(handler.level)
-    return handler
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)
