@@ -16,10 +16,10 @@ OWN = "symgrad"
 GRADIENT = "gradient"  # the call that contenders are named without
 UNTIMED = "memory"  # the call that is only asked for its result
 STARTS = 3  # processes of which the fastest tells the warm start
-# Loaded before the first call, which compiles; a warm start is measured with the first alone.
+# Loaded before the first call, which compiles; before a warm start nothing is.
 LOADED = (
-    "numba",
     "benchmarks.peers.with_symgrad",
+    "symgrad.codegen.llvm_program",
     "symgrad.runtime.compiler",
     "symgrad.runtime.devices",
     "symgrad.runtime.stages",
@@ -81,8 +81,7 @@ def _compare(row: Row, results: dict[str, Results]) -> None:
 
 
 def _warm_start(workload: Workload, environment: dict[str, str], threads: int) -> float:
-    """Seconds of a process that has numba until it has its first result, its cache being full."""
+    """Seconds of a process from `import symgrad` to its first result, its cache being full."""
     with Worker(OWN, workload.name, environment, threads) as worker:
-        worker.ask(Bench.load, *LOADED[:1])
         seconds, _ = worker.ask(Bench.prepare)
         return seconds + worker.ask(Bench.seconds, GRADIENT, 1)

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import re
 import sys
-import tempfile
 from functools import partial
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -24,7 +22,7 @@ from numba.extending import intrinsic
 from benchmarks.workload import Workload
 from benchmarks.workloads import WORKLOADS
 from symgrad import compile_grad
-from symgrad.runtime.devices import load_module
+from symgrad.runtime.generated import load_module
 from symgrad.runtime.program import input_values
 
 SECONDS = 1.0  # of calls
@@ -78,10 +76,7 @@ def measure(workload: Workload) -> None:
     compiled = compile_grad(partial(workload.loss, np), argnums=workload.argnums)
     program = compiled.program(*arguments)
     text, steps = with_ticks(program.module.text)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "program.py"
-        path.write_text(text, encoding="utf-8")
-        call = load_module(path, f"steps_of_{workload.name}").call
+    call = load_module(text, f"steps_of_{workload.name}").call
     values = input_values(program.traced, arguments, ())
     call(*values)
     found: list[np.ndarray] = []

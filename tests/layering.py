@@ -26,8 +26,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
 # Where each compiler may be imported.
-_NUMBA = ("codegen/numba_", "runtime/devices.py")
-COMPILERS = {"numba": _NUMBA, "llvmlite": (*_NUMBA, "codegen/llvm_")}
+COMPILERS = {
+    "numba": ("codegen/numba_",),
+    "llvmlite": ("codegen/numba_", "codegen/llvm_", "runtime/devices.py"),
+}
 
 
 @dataclass(frozen=True)

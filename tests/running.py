@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import builtins
-import ctypes
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,12 +14,10 @@ import numpy as np
 from programs import with_diagonal
 from symgrad.codegen.llvm_machine import loaded, object_code
 from symgrad.codegen.llvm_program import llvm_text
-from symgrad.codegen.module_source import ModuleSource, refusal_text
+from symgrad.codegen.module_source import ModuleSource
 from symgrad.codegen.numba_vmath import interpreted
-from symgrad.codegen.program_names import ARENA, STEPS
 from symgrad.codegen.scalar_source import ENTRY
 from symgrad.codegen.scalar_source import VMATH as VMATH_MODULE
-from symgrad.codegen.steps import Cell, Module, handed, refusals
 from symgrad.codegen.target import TARGETS
 from symgrad.codegen.vmath import VMATH
 from symgrad.ir import dims
@@ -31,7 +27,10 @@ from symgrad.ir.interpreter import interpret
 from symgrad.ir.opdef import Example, OpDef
 from symgrad.ir.ops import kernel
 from symgrad.ir.types import ArrayType
-from symgrad.runtime.devices import load_module, processor
+from symgrad.runtime.devices import processor
+from symgrad.runtime.entry import python_function
+from symgrad.runtime.executable import Executable
+from symgrad.runtime.generated import load_module
 
 Call = Callable[..., tuple[Any, ...]]
 _numbers = itertools.count()
@@ -106,26 +105,20 @@ def plain(source: ModuleSource) -> Call:
 
 def compiled(source: ModuleSource, directory: Path) -> Call:
     """The entry of a generated module compiled by numba."""
-    name = f"generated_{next(_numbers)}"
-    path = directory / f"{name}.py"
-    path.write_text(source.text, encoding="utf-8")
-    return getattr(load_module(path, name), source.entry)
+    return getattr(load_module(source.text, f"generated_{next(_numbers)}"), source.entry)
 
 
 def machine(function: Function) -> Call:
-    """The steps of a program compiled by LLVM alone, called with the addresses of arrays."""
+    """The entry of a program compiled by LLVM."""
     module = TARGETS["numba_cpu"].lower(function)
-    code = loaded(object_code(llvm_text(module, processor().register_bits), processor()), processor())
-    steps = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * len(handed(module)))(code.address(STEPS))
+    code = object_code(llvm_text(module, processor().register_bits), processor())
+    params, results = (tuple(a.type for a in arguments) for arguments in (module.params, module.results))
+    run = python_function(loaded(code, processor()))
+    executable = Executable(run, params, results, module.lent_bytes)
 
     def call(*args: Any) -> tuple[Any, ...]:
-        memory = _memory(module, args)
-        status = steps(*(memory[name].ctypes.data for name, _ in handed(module)))
-        _ = code  # in memory until here
-        if status:
-            refusal = refusals(module)[status - 1]
-            raise refusal.error(refusal_text(refusal))
-        return tuple(memory[r.name].reshape(_sizes(r.type))[()] for r in module.results)
+        given = [np.asarray(a, t.dtype) for a, t in zip(args, executable.params, strict=True)]
+        return executable.run(given)
 
     return call
 
@@ -133,25 +126,6 @@ def machine(function: Function) -> Call:
 def ways(function: Function) -> tuple[Call, Call]:
     """The program run without numba: as generated Python, and as machine code."""
     return plain(generated(function)), machine(function)
-
-
-def _memory(module: Module, args: Sequence[Any]) -> dict[str, Any]:
-    """What the steps are given: copies of the arguments, and room for the rest."""
-    given = {
-        p.name: np.array(a, p.type.dtype, order="C").ravel() for p, a in zip(module.params, args, strict=True)
-    }
-    cells = {step.name: given[step.param] for step in module.steps if isinstance(step, Cell)}
-    sizes = {r.name: math.prod(_sizes(r.type)) for r in module.results}
-    sizes[ARENA] = module.arena_bytes
-    memory = given | cells
-    for name, dtype in handed(module):
-        if name not in memory:
-            memory[name] = np.empty(sizes.get(name, 1), dtype)
-    return memory
-
-
-def _sizes(t: ArrayType) -> tuple[int, ...]:
-    return tuple(map(dims.known, t.shape))
 
 
 # ---- comparing -------------------------------------------------------------------------------------------

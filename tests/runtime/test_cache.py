@@ -17,33 +17,6 @@ from symgrad.runtime import cache as cache_module
 from symgrad.runtime.cache import Cache, CacheError, Entry, cache_key, directory, open_cache, trusted
 
 KEY = "ab" * 32
-PROGRAM = """
-import numpy as np
-from numba import types
-from symgrad.codegen.numba_blas import gemv
-from symgrad.codegen.numba_entry import entry, kernel
-from symgrad.codegen.numba_support import array_type, distinct, flat
-
-f64_in = array_type(np.dtype(np.float64), 1, writable=False)
-f64_out = array_type(np.dtype(np.float64), 1, writable=True)
-
-
-@kernel
-def kernel_0(x, y):
-    distinct()
-    for i in range(2):
-        y[i] = 2.0 * x[i]
-
-
-@entry(types.float64(f64_in, f64_out))
-def run(x, y):
-    if x.shape[0] != 2:
-        raise ValueError("shape")
-    kernel_0(flat(x), flat(y))
-    z = np.empty(1)
-    gemv(False, 1, 2, 1.0, flat(x), 2, flat(y), 1, 0.0, flat(z), 1)
-    return z[0]
-"""
 
 
 @pytest.fixture
@@ -57,11 +30,11 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def leave_objects(program: Path) -> None:
-    """Stands in for numba: an index and an object file."""
-    objects = program.parent / "__pycache__"
+    """Stands in for a compiler: an object file, and another one in a folder."""
+    objects = program.parent / "parts"
     objects.mkdir()
-    (objects / "program.entry-1.py311.nbi").write_bytes(b"index")
-    (objects / "program.entry-1.py311.1.nbc").write_bytes(b"object" * 100)
+    program.with_suffix(".o").write_bytes(b"object" * 100)
+    (objects / "part.o").write_bytes(b"part")
 
 
 def put(cache: Cache, key: str = KEY, program: str = "x = 1\n") -> Entry:
@@ -89,8 +62,8 @@ def link(path: Path) -> None:
     path.symlink_to(twin)
 
 
-FILES = ["program.py", "meta.json", "manifest.json", "__pycache__/program.entry-1.py311.nbi",
-         "__pycache__/program.entry-1.py311.1.nbc"]  # fmt: skip
+FILES = ["program.py", "meta.json", "manifest.json", "program.o",
+         "parts/part.o"]  # fmt: skip
 DAMAGES: list[Callable[[Path], object]] = [
     spoil, Path.unlink, lambda path: path.write_bytes(b""), lambda path: path.write_bytes(b"\xff\x00{"),
     lambda path: path.write_text('{"files": []}'), lambda path: path.write_text("[1]"), link,
@@ -112,7 +85,7 @@ def test_a_damaged_entry_is_removed_and_built_anew(
 
 
 def test_an_added_file_is_damage(cache: Cache) -> None:
-    (put(cache).directory / "__pycache__" / "program.cpython-311.pyc").write_bytes(b"code")
+    (put(cache).directory / "parts" / "program.cpython-311.pyc").write_bytes(b"code")
     assert cache.lookup(KEY) is None
 
 
@@ -343,54 +316,3 @@ def test_the_cache_needs_no_numba() -> None:
     code = f"import sys, symgrad.runtime.cache; print({heavy})"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said == "[]\n"
-
-
-SECOND = """
-import sys
-from pathlib import Path
-import numpy as np
-from symgrad.runtime import devices
-from symgrad.runtime.cache import Cache, cache_key
-
-cache, program = Cache(Path(sys.argv[1])), Path(sys.argv[2]).read_text()
-key = cache_key(program, "value", {}, devices.cpu)
-name = f"symgrad_program_{key}"
-entry = cache.lookup(key)
-print("hit" if entry else "miss")
-x = np.array([3.0, 4.0])
-x.flags.writeable = False
-entry = entry or cache.build(key, program, None, lambda path: devices.load_module(path, name))
-module = devices.load_module(entry.program, name)
-print(module.run(x, np.empty(2)), sum(module.run.stats.cache_misses.values()))
-plain = devices.load_plain(entry.program, name + "_plain")
-print(plain.run(x, np.empty(2)), type(plain.run).__name__)
-for bad in (x[:1].copy(), x.astype(np.float32), np.ones(4)[::2]):
-    try:
-        module.run(bad, np.empty(2))
-    except (TypeError, ValueError) as error:
-        print(type(error).__name__)
-print(len(module.run.signatures))
-print("still sound" if cache.lookup(key) else "damaged by use")
-"""
-
-
-@pytest.mark.parametrize("elsewhere", [False, True])
-def test_a_second_process_does_no_llvm_work(cache: Cache, tmp_path: Path, elsewhere: bool) -> None:
-    program = tmp_path / "text.py"
-    program.write_text(PROGRAM)
-    environment = {**os.environ, "NUMBA_DEBUG_CACHE": "1"}
-    if elsewhere:
-        environment["NUMBA_CACHE_DIR"] = str(tmp_path / "numba")
-    command = [sys.executable, "-c", SECOND, str(cache.directory), str(program)]
-    first, second = (
-        subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-        for _ in range(2)
-    )
-    results = "50.0 0\n50.0 function\nValueError\nTypeError\nTypeError\n1\nstill sound\n"
-    assert first.startswith("miss\n")
-    assert "data saved" in first
-    assert second.startswith("hit\n")
-    assert "data loaded" in second
-    assert "saved" not in second
-    said = "".join(line + "\n" for line in second.splitlines() if not line.startswith("[cache]"))
-    assert said == "hit\n" + results

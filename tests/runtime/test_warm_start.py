@@ -21,8 +21,8 @@ def loss(x, w):
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
 value, gradient = loss(np.linspace(-1, 1, 12).reshape(4, 3), np.ones(3))
 print("value", float(value).hex(), gradient.tobytes().hex())
-heavy = "trace.tracer", "ir.core", "passes.pipeline", "codegen.lower"
-print("loaded", *(m for m in heavy if f"symgrad.{m}" in sys.modules))
+heavy = "trace.tracer", "ir.core", "passes.pipeline", "codegen.lower", "codegen.llvm_program"
+print("loaded", *(m for m in (*(f"symgrad.{m}" for m in heavy), "numba") if m in sys.modules))
 """
 
 
@@ -30,7 +30,7 @@ def run(folder: Path) -> dict[str, str]:
     """What the script prints in a process of its own, by the first word of each line."""
     script = folder / "warm.py"
     script.write_text(SCRIPT)
-    environment = os.environ | {"SYMGRAD_CACHE_DIR": str(folder / "cache"), "NUMBA_DEBUG_CACHE": "1"}
+    environment = os.environ | {"SYMGRAD_CACHE_DIR": str(folder / "cache")}
     found = subprocess.run(
         [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=False
     )
@@ -44,15 +44,12 @@ def test_a_second_process_loads_what_the_first_one_compiled(tmp_path: Path) -> N
     assert "loss: compiled" in cold["all"]
     assert "loss: loaded from the cache" in warm["all"]
     assert "loss: compiled" not in warm["all"]
-    # numba says so itself: an entry is loaded, and none is saved.
-    assert "data loaded from" in warm["all"]
-    assert "data saved to" not in warm["all"]
     assert warm["loaded"] == "loaded"
     assert warm["value"] == cold["value"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("suffix", ["program.py", "program.o", "meta.json", "manifest.json", ".nbi", ".nbc"])
+@pytest.mark.parametrize("suffix", ["program.py", "program.o", "meta.json", "manifest.json"])
 def test_a_damaged_entry_is_compiled_again(tmp_path: Path, suffix: str) -> None:
     cold = run(tmp_path)
     (program,) = (tmp_path / "cache").rglob("program.py")

@@ -11,7 +11,7 @@ import os
 import sys
 import traceback
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, redirect_stdout
 
 import symgrad
@@ -80,7 +80,7 @@ def _show(error: Exception, *, whole: bool) -> None:
 
 
 @contextmanager
-def _log_shown(verbose: int) -> Iterator[None]:
+def _log_shown(verbose: int) -> Generator[None]:
     """Meanwhile the log of symgrad goes to stderr: warnings, with -v steps, with -vv details."""
     log = logging.getLogger("symgrad")
     handler = logging.StreamHandler(sys.stderr)

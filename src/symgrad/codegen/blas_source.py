@@ -1,35 +1,16 @@
-"""Calls of BLAS as text, and the places in the user's source that stand beside them."""
+"""Calls of BLAS as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from os.path import basename
+from collections.abc import Iterator
 
 from symgrad.codegen.blas_routine import Gemm, Gemv, routine_of
 from symgrad.codegen.calls import Blas
+from symgrad.codegen.places import located
 from symgrad.codegen.scalar_source import BLAS, SUPPORT, ScalarText
-from symgrad.errors import Loc
 from symgrad.ir.affine import ZERO, named
 
 INDENT = "    "
-
-
-def located(locs: Iterable[Loc]) -> str:
-    """Places in the user's source, short: `model.py:5-7, 9`."""
-    lines: dict[str, set[int]] = {}
-    for loc in locs:
-        lines.setdefault(basename(loc.file), set()).add(loc.line)
-    return "; ".join(f"{file}:{_ranges(sorted(numbers))}" for file, numbers in lines.items())
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
 def blas_lines(call: Blas, scalars: ScalarText) -> Iterator[str]:

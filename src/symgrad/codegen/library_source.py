@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from symgrad.codegen.blas_source import INDENT, located
+from symgrad.codegen.blas_source import INDENT
 from symgrad.codegen.calls import CallLibrary, Span
+from symgrad.codegen.places import located
 from symgrad.codegen.scalar_source import LINALG, SUPPORT, ScalarText
 from symgrad.ir.affine import ZERO
 

@@ -9,12 +9,14 @@ from typing import Any
 
 from llvmlite import binding
 
+from symgrad.codegen.llvm_python import register_python
 from symgrad.codegen.llvm_symbols import register_blas
 from symgrad.codegen.llvm_values import VARIANTS
 
 binding.initialize_native_target()
 binding.initialize_native_asmprinter()
 register_blas()
+register_python()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,10 @@ class Loaded:
     def address(self, name: str) -> int:
         """Where a function is."""
         return self.engine.get_function_address(name)
+
+    def variable(self, name: str) -> int:
+        """Where a variable is."""
+        return self.engine.get_global_value_address(name)
 
 
 def loaded(code: bytes, processor: Processor) -> Loaded:

@@ -1,6 +1,6 @@
 # llvmlite has no types:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownParameterType=false
-"""A whole program as one LLVM module: a function a kernel, and one that runs the steps, which is called."""
+"""A whole program as one LLVM module: a function a kernel, one that runs the steps, and the entry."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, assert_never
 from llvmlite import ir
 
 from symgrad.codegen.calls import Blas, CallLibrary
+from symgrad.codegen.llvm_entry import Entry
 from symgrad.codegen.llvm_frame import Frame
 from symgrad.codegen.llvm_kernel import KernelEmitter
 from symgrad.codegen.llvm_memory import begin, grown, release
@@ -48,7 +49,8 @@ def llvm_text(module: Module, register_bits: int) -> str:
     calls = Calls(made, register_bits)
     scalars = Scalars(calls)
     kernels = {kernel.name: KernelEmitter(kernel, made, scalars).emit() for kernel in module.kernels}
-    _Steps(module, made, kernels).emit()
+    steps = _Steps(module, made, kernels).emit()
+    Entry(module, made, steps).emit()
     calls.close()
     return str(made)
 
@@ -70,12 +72,13 @@ class _Steps:
         for (name, _), arg in zip(given, self._frame.function.args, strict=True):
             self._frame.buffers[name] = arg
 
-    def emit(self) -> None:
-        """Write the function."""
+    def emit(self) -> ir.Function:
+        """The function, written."""
         for step in self._module.steps:
             self._step(step)
         self._end(word(0))
         self._frame.close()
+        return self._frame.function
 
     def _end(self, status: Any) -> None:
         for memory in self._memories:

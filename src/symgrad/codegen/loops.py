@@ -42,6 +42,7 @@ from typing import TypeAlias
 
 from symgrad.codegen.calls import Blas, CallLibrary
 from symgrad.codegen.expressions import Atom, Condition, Expression, Number
+from symgrad.codegen.places import located
 from symgrad.errors import Loc
 from symgrad.ir.affine import Affine
 from symgrad.ir.dims import Dim
@@ -344,6 +345,11 @@ class Refusal:
     message: str
     loc: Loc | None
     error: type[Exception] = IndexError
+
+    @property
+    def text(self) -> str:
+        """What the error says."""
+        return self.message if self.loc is None else f"{self.message} ({located([self.loc])})"
 
 
 @dataclass(frozen=True, slots=True)

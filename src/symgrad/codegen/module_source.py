@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
-from symgrad.codegen.blas_source import INDENT, blas_lines, located
+from symgrad.codegen.blas_source import INDENT, blas_lines
 from symgrad.codegen.calls import Blas
 from symgrad.codegen.loops import Refusal
 from symgrad.codegen.program_names import ARENA, STEPS
 from symgrad.codegen.scalar_source import BITS, ENTRY, MEMORY, SUPPORT, ScalarText, dtype_name
 from symgrad.codegen.source import KernelSource
 from symgrad.codegen.steps import (
-    STACK_LIMIT,
     ArenaView,
     Argument,
     CallKernel,
@@ -51,7 +50,7 @@ class ModuleSource:
 
 def module_source(module: Module) -> ModuleSource:
     """The generated module of a program."""
-    found = {refusal_text(r): r for kernel in module.kernels for r in kernel.refusals}
+    found = {r.text: r for kernel in module.kernels for r in kernel.refusals}
     return ModuleSource(
         ModuleSourceText(module).text(), "call", tuple(a.type for a in module.params),
         tuple(a.type for a in module.results), module.arena_bytes, found,
@@ -114,7 +113,7 @@ class ModuleSourceText:
         names = [a.name for a in (*module.params, *outs)]
         kinds = [self._kind(a, writable=False) for a in module.params]
         kinds += [self._kind(a, writable=True) for a in outs]
-        if self.arena_argument:
+        if self._module.lent_bytes:
             names.append(ARENA)
             kinds.append(f"{self._use('array_type')}(np.dtype(np.uint8), 1, writable=True)")
         yield f"@{self._use('entry', ENTRY)}("
@@ -136,12 +135,7 @@ class ModuleSourceText:
         yield f"status = {call}"
         for number, refusal in enumerate(self._refusals, 1):
             yield f"if status == {number}:"
-            yield f"{INDENT}raise {self._error(refusal.error)}({refusal_text(refusal)!r})"
-
-    @property
-    def arena_argument(self) -> bool:
-        """Whether the arena is too large for the stack, so that the caller lends one."""
-        return self._module.arena_bytes > STACK_LIMIT
+            yield f"{INDENT}raise {self._error(refusal.error)}({refusal.text!r})"
 
     def _kind(self, argument: Argument, *, writable: bool) -> str:
         if not argument.type.rank:
@@ -183,7 +177,7 @@ class ModuleSourceText:
                 yield f"{step.name} = {self._use('view')}({memory}, 0, 1, {dtype_name(step.dtype)})"
             if isinstance(step, Cell):
                 yield f"{step.name}[0] = {step.param}"
-        if ARENA in dict(self._handed) and not self.arena_argument:
+        if ARENA in dict(self._handed) and not self._module.lent_bytes:
             yield f"{ARENA} = {self._use('stack')}({self._module.arena_bytes})"
 
     def _released(self) -> Iterator[str]:
@@ -215,7 +209,7 @@ class ModuleSourceText:
 
     def _buffer(self, name: str) -> str:
         """What the steps are given: an array's elements, or a name made above."""
-        flat = name in self._arrays or (name == ARENA and self.arena_argument)
+        flat = name in self._arrays or (name == ARENA and self._module.lent_bytes)
         return f"{self._use('flat')}({name})" if flat else name
 
     def _called(self, step: CallKernel) -> Iterator[str]:
@@ -239,8 +233,8 @@ class ModuleSourceText:
     def _call(self) -> Iterator[str]:
         module = self._module
         outs = [a for a in module.results if a.type.rank]
-        given = [a.name for a in (*module.params, *outs)] + ([ARENA] if self.arena_argument else [])
-        if self.arena_argument:
+        given = [a.name for a in (*module.params, *outs)] + ([ARENA] if self._module.lent_bytes else [])
+        if self._module.lent_bytes:
             yield "# Arenas that no call is using; taking and giving back one are atomic."
             yield "pool = []"
             yield ""
@@ -249,7 +243,7 @@ class ModuleSourceText:
         body = [f"{a.name} = empty({_shape(a)}, {dtype_name(a.type.dtype)})" for a in outs]
         scalars = [a.name for a in module.results if not a.type.rank]
         run = f"{', '.join(scalars) + ' = ' if scalars else ''}run({', '.join(given)})"
-        if self.arena_argument:
+        if self._module.lent_bytes:
             body += ["try:", f"{INDENT}arena = pool.pop()", "except IndexError:"]
             body += [f"{INDENT}arena = empty({module.arena_bytes}, np.uint8)"]
             body += ["try:", f"{INDENT}{run}", "finally:", f"{INDENT}pool.append(arena)"]
@@ -260,11 +254,6 @@ class ModuleSourceText:
         ]
         body.append(f"return ({', '.join(returned)}{',' if len(returned) == 1 else ''})")
         yield from (INDENT + line for line in body)
-
-
-def refusal_text(refusal: Refusal) -> str:
-    """What the entry raises for a refusal."""
-    return refusal.message if refusal.loc is None else f"{refusal.message} ({located([refusal.loc])})"
 
 
 def _scalar_type(dtype: DType) -> str:

@@ -4,3 +4,4 @@ from __future__ import annotations
 
 ARENA = "arena"  # the buffer that views lie in
 STEPS = "steps"  # the function that runs the steps
+ENTRY = "run"  # the function that Python calls

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from symgrad.codegen.blas_source import INDENT, blas_lines, located
+from symgrad.codegen.blas_source import INDENT, blas_lines
 from symgrad.codegen.calls import Blas, CallLibrary
 from symgrad.codegen.expressions import (
     Apply,
@@ -50,6 +50,7 @@ from symgrad.codegen.loops import (
     Variable,
     While,
 )
+from symgrad.codegen.places import located
 from symgrad.codegen.scalar_source import ENTRY, MEMORY, SUPPORT, ScalarText, dtype_name, plain_number
 from symgrad.ir.affine import Affine
 from symgrad.ir.dims import Dim

@@ -117,6 +117,11 @@ class Module:
     steps: tuple[Step, ...]
     arena_bytes: int
 
+    @property
+    def lent_bytes(self) -> int:
+        """The bytes of the arena that a call must bring: a small one lies on the stack."""
+        return self.arena_bytes if self.arena_bytes > STACK_LIMIT else 0
+
 
 def handed(module: Module) -> tuple[tuple[str, DType], ...]:
     """The buffers that the steps are given: arrays, cells of one element, and the arena if they use it."""

@@ -70,6 +70,12 @@ class ArrayType:
         return f"{short_name(self.dtype)}[{','.join(map(dims.format_dim, self.shape))}]"
 
 
+def native(dtype: DType) -> DType:
+    """The element type in this machine's byte order; a supported one as the object that NumPy itself has."""
+    found = dtype.newbyteorder("=")
+    return np.dtype(found.name) if found.name in _SHORT else found
+
+
 def supported(dtype: DType) -> bool:
     """Whether symgrad has arrays of this element type."""
     return dtype.name in _SHORT
@@ -94,9 +100,9 @@ def type_of(value: object) -> ArrayType:
     if isinstance(known, ArrayType):
         return known
     array = np.asarray(value)
-    native = array.dtype.newbyteorder("=")
-    short_name(native)
-    return ArrayType(native, tuple(map(dims.make, array.shape)))
+    dtype = native(array.dtype)
+    short_name(dtype)
+    return ArrayType(dtype, tuple(map(dims.make, array.shape)))
 
 
 def parse_type(text: str) -> ArrayType:

@@ -47,7 +47,7 @@ class Entry:
     """One compiled program on disk."""
 
     key: str  # what it was compiled from, as `cache_key` says
-    directory: Path  # holds program.py, meta.json, manifest.json and numba's files
+    directory: Path  # holds program.py, meta.json, manifest.json and the machine code
 
     @property
     def program(self) -> Path:
@@ -385,4 +385,5 @@ def _versions() -> tuple[str, ...]:
         f"numpy {np.__version__}",
         platform.python_implementation(),
         platform.python_version(),
+        f"objects begin with {object.__basicsize__} bytes",  # not the same in every build of a version
     )

@@ -14,7 +14,7 @@ from symgrad.errors import ArgumentError
 from symgrad.ir.launch import Threads
 from symgrad.runtime.call import generated_call
 from symgrad.runtime.kept import kept, place_of
-from symgrad.runtime.late import CHECKS, EXPLAIN, STAGES, TRACING, late
+from symgrad.runtime.late import CHECKS, EXPLAIN, GENERATED, STAGES, TRACING, late
 from symgrad.runtime.program import INTERPRETER, ONE, Program, input_values
 from symgrad.runtime.request import Request, answer
 from symgrad.runtime.seeds import fitted_seeds
@@ -25,6 +25,8 @@ from symgrad.trace.trees import unflatten
 from symgrad.trace.wrapping import Wrapping
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from symgrad.passes.memory import MemoryReport
     from symgrad.runtime.check_report import CheckReport
 
@@ -192,6 +194,20 @@ class Compiled(Wrapping):
     def source(self, /, *args: Any, **kwargs: Any) -> str:
         """The generated module."""
         return self.ir("source", *args, **kwargs)
+
+    def numba_module(self, /, *args: Any, **kwargs: Any) -> ModuleType:
+        """The generated module, compiled by numba, for functions that numba compiles to call.
+
+        Its function `run` takes the params in the order of `ir("traced")`, a C-contiguous array for each
+        result of rank > 0 and, where it has such a parameter, the arena; it returns the other results. `call`
+        takes the params from Python.
+        """
+        program = self.program(*args, **kwargs)
+        if program.threads != ONE:
+            raise ArgumentError(
+                "a program for several threads is no single module", cure="leave out parallel="
+            )
+        return late(GENERATED).load_module(program.module.text, program.traced.name)
 
     def memory(self, /, *args: Any, **kwargs: Any) -> MemoryReport:
         """What a call needs, in bytes: inputs, results, the arena, and the least that any arena could be."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from symgrad.codegen.module_source import ModuleSource
-from symgrad.codegen.steps import STACK_LIMIT, Module
+from symgrad.codegen.steps import Module
 from symgrad.codegen.target import TARGETS
 from symgrad.ir.core import Function
 from symgrad.ir.launch import Threads
@@ -82,16 +82,11 @@ class Part:
         return self.compilation.module(self.loops)
 
     @property
-    def emitted(self) -> tuple[str, int, Module]:
-        """The text of the generated module, the bytes of the arena that a call must bring, and the loops."""
-        return self.module.text, lent_bytes(self.module), self.loops
+    def emitted(self) -> tuple[str, Module]:
+        """The text of the generated module, and the loops."""
+        return self.module.text, self.loops
 
     @property
     def calls_blas(self) -> bool:
         """Whether it may call BLAS."""
         return may_call_blas(self.fused)
-
-
-def lent_bytes(module: ModuleSource) -> int:
-    """The bytes of the arena that a call must bring: a small one lies on the stack."""
-    return module.arena_bytes if module.arena_bytes > STACK_LIMIT else 0

@@ -1,51 +1,54 @@
-"""The processor that programs are compiled for, and the loading of their modules; this loads numba."""
+"""The processor that programs are compiled for, their machine code, and what Python calls of it."""
 
-# numba and llvmlite have no types: what comes from them is unknown to the checker.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportAttributeAccessIssue=false
-# pyright: reportUntypedClassDecorator=false, reportOptionalCall=false, reportCallIssue=false
+# llvmlite has no types: what comes from it is unknown to the checker.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 
 from __future__ import annotations
 
-import sys
-import threading
-from collections.abc import Generator
-from contextlib import contextmanager
+import functools
+import os
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import llvmlite
-import numba
 import scipy
 from llvmlite import binding
-from numba import config
 
 from symgrad.codegen.llvm_machine import Processor, loaded, object_code, optimized
-from symgrad.codegen.numba_entry import bind
-from symgrad.codegen.program_names import STEPS
+from symgrad.runtime.entry import python_function
 
-_loading = threading.RLock()
+# Another processor than this one, by the names that LLVM has for it and its features.
+CPU_VARIABLE, FEATURES_VARIABLE = "SYMGRAD_CPU", "SYMGRAD_CPU_FEATURES"
 
 
 def cpu() -> str:
-    """The processor, the compiler and its settings that machine code depends on, as one line."""
+    """The processor and the compiler that machine code depends on, as one line."""
     host = processor()
-    settings = ("OPT", "ENABLE_AVX", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT", "BOUNDSCHECK")
-    chosen = " ".join(f"{setting}={getattr(config, setting)}" for setting in settings)
-    versions = f"numba {numba.__version__} llvmlite {llvmlite.__version__} scipy {scipy.__version__}"
-    return f"{versions} {binding.get_process_triple()} {host.name} {host.features} {chosen}"
+    versions = f"llvmlite {llvmlite.__version__} scipy {scipy.__version__}"
+    return f"{versions} {binding.get_process_triple()} {host.name} {host.features}"
+
+
+@functools.cache
+def _host() -> Processor:
+    return Processor(binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten())
 
 
 def processor() -> Processor:
-    """The processor, or the one that numba is told to compile for."""
-    name = config.CPU_NAME or binding.get_host_cpu_name()
-    if config.CPU_FEATURES is not None:
-        return Processor(name, config.CPU_FEATURES)
-    return Processor(name, binding.get_host_cpu_features().flatten())
+    """The processor, or the one that the environment names."""
+    host = _host()
+    name = os.environ.get(CPU_VARIABLE) or host.name
+    return Processor(name, os.environ.get(FEATURES_VARIABLE) or (host.features if name == host.name else ""))
 
 
 def write_code(text: str, path: Path) -> None:
-    """Write the machine code of a program, given as LLVM IR, beside its module."""
-    _code(path).write_bytes(object_code(text, processor()))
+    """Write the machine code of a program, given as LLVM IR, into a file."""
+    path.write_bytes(object_code(text, processor()))
+
+
+def load_code(path: Path) -> Callable[..., Any]:
+    """The entry of a program whose machine code is in a file."""
+    return python_function(loaded(path.read_bytes(), processor()))
 
 
 def machine_text(text: str, *, assembly: bool) -> str:
@@ -53,55 +56,3 @@ def machine_text(text: str, *, assembly: bool) -> str:
     machine = processor().machine()
     module = optimized(text, machine)
     return machine.emit_assembly(module) if assembly else str(module)
-
-
-def _code(path: Path) -> Path:
-    return path.with_suffix(".o")
-
-
-def load_module(path: Path, name: str) -> ModuleType:
-    """The generated module in a file, its functions compiled, or loaded if their code lies beside it.
-
-    numba finds a function's surroundings by its module's name: a program keeps its name in every process.
-    """
-    with _loading, _set("CACHE_DIR", ""), _set("CACHE_LOCATOR_CLASSES", ""):
-        if not _code(path).exists():
-            return _execute(path, name)
-        code = loaded(_code(path).read_bytes(), processor())
-        bind(name, code.address(STEPS))
-        module = _execute(path, name)
-        module.__dict__["code"] = code  # as long as the entry is there
-        return module
-
-
-def load_plain(path: Path, name: str) -> ModuleType:
-    """The generated module in a file as ordinary Python, slow and open to a debugger."""
-    with _loading, _set("DISABLE_JIT", 1):
-        return _execute(path, name)
-
-
-@contextmanager
-def _set(setting: str, value: object) -> Generator[None]:
-    before = getattr(config, setting)
-    setattr(config, setting, value)
-    try:
-        yield
-    finally:
-        setattr(config, setting, before)
-
-
-def _execute(path: Path, name: str) -> ModuleType:
-    module = ModuleType(name)
-    module.__file__ = str(path)
-    before = sys.modules.get(name)
-    sys.modules[name] = module
-    try:
-        # Not through the import system: it would write, and later trust, bytecode that no manifest covers.
-        exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), module.__dict__)
-    except BaseException:
-        if before is None:
-            del sys.modules[name]
-        else:
-            sys.modules[name] = before
-        raise
-    return module

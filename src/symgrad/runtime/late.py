@@ -1,4 +1,4 @@
-"""Modules that are loaded when something first needs them: a program from the cache needs numba alone.
+"""Modules that are loaded when something first needs them: a program from the cache needs LLVM alone.
 
 The tracer, the passes, the code generator, the checks and the reports are nearly all that there is to import.
 """
@@ -10,10 +10,11 @@ from typing import Any
 
 CHECKS = "symgrad.runtime.checks"
 COMPILER = "symgrad.runtime.compiler"
-DEVICES = "symgrad.runtime.devices"  # loads numba
+DEVICES = "symgrad.runtime.devices"  # loads llvmlite
 PRINTER = "symgrad.codegen.llvm_program"  # loads llvmlite
 ELEMENTWISE = "symgrad.ir.ops.elementwise"
 EXPLAIN = "symgrad.runtime.explain"
+GENERATED = "symgrad.runtime.generated"
 INTERPRETED = "symgrad.runtime.interpreted"
 KEEPING = "symgrad.runtime.keeping"
 OUT = "symgrad.runtime.out"

@@ -6,7 +6,6 @@ import logging
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from symgrad.ir.types import ArrayType
@@ -19,47 +18,50 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("symgrad.compile")
 
-_compiling = threading.RLock()  # numba's compiler is not made for several threads at once
+_compiling = threading.RLock()  # a program is compiled once, whoever needs it first
 
 
 def load(
     key: str,
     name: str,
     types: tuple[tuple[ArrayType, ...], tuple[ArrayType, ...]],
-    emit: Callable[[], tuple[str, int, Module]],
+    emit: Callable[[], tuple[str, Module]],
 ) -> Executable:
     """The executable of a program with this key, and these param and result types; `name` is for the log.
 
-    `emit` gives the text of its module, the bytes of the arena that a call must bring, and its loops.
+    `emit` gives the text of its module, which is there to be read, and its loops, which are compiled.
     """
     devices = late(DEVICES)
-    module_name = f"symgrad_program_{key[:16]}"
     cache = open_cache()
     with _compiling:
         entry = cache.lookup(key)
-        module = None if entry is None else _loaded(entry, module_name, devices)
-        if entry is not None and module is not None:
+        run = None if entry is None else _loaded(entry, devices)
+        if entry is not None and run is not None:
             log.info("%s: loaded from the cache", name)
-            return Executable(module.run, *types, _arena_bytes(entry.meta()))
-        text, arena_bytes, loops = emit()
-        made: list[ModuleType] = []
+            return Executable(run, *types, _arena_bytes(entry.meta()))
+        text, loops = emit()
+        made: list[Any] = []
 
         def compile_there(path: Path) -> None:
             """Compile the program, so that its code lies beside it."""
-            printer, host = late(PRINTER), devices.processor()
-            if printer.is_printed(loops):
-                devices.write_code(printer.llvm_text(loops, host.register_bits), path)
-            made.append(devices.load_module(path, module_name))
+            llvm = late(PRINTER).llvm_text(loops, devices.processor().register_bits)
+            devices.write_code(llvm, _code(path))
+            made.append(devices.load_code(_code(path)))
 
-        cache.build(key, text, {"arena_bytes": arena_bytes}, compile_there)
+        cache.build(key, text, {"arena_bytes": loops.lent_bytes}, compile_there)
         log.info("%s: compiled", name)
-        return Executable(made[0].run, *types, arena_bytes)
+        return Executable(made[0], *types, loops.lent_bytes)
 
 
-def _loaded(entry: Entry, name: str, devices: Any) -> ModuleType | None:
-    """The module of an entry; None if it cannot be loaded, whatever the reason: it is then compiled again."""
+def _code(path: Path) -> Path:
+    """Where the machine code of a program lies."""
+    return path.with_suffix(".o")
+
+
+def _loaded(entry: Entry, devices: Any) -> Callable[..., Any] | None:
+    """The entry's function; None if it cannot be loaded, whatever the reason: it is then compiled again."""
     try:
-        return devices.load_module(entry.program, name)
+        return devices.load_code(_code(entry.program))
     except Exception:
         log.warning("entry %s cannot be loaded: compiled again", entry.key, exc_info=True)
         return None

@@ -49,7 +49,7 @@ def load_parallel(
     return parallel_executable(found, executables, cast("list[bool]", meta["blas"]))
 
 
-def _emitted(parts: Callable[[], Sequence[Part]], number: int) -> tuple[str, int, Module]:
+def _emitted(parts: Callable[[], Sequence[Part]], number: int) -> tuple[str, Module]:
     """What is compiled of a part."""
     return parts()[number].emitted
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad.ir import dims
 from symgrad.ir.core import Value
-from symgrad.ir.types import ArrayType, array_type, supported
+from symgrad.ir.types import ArrayType, array_type, native, supported
 from symgrad.trace.promotion import Weak, weak_kind
 from symgrad.trace.state import MISSING, Slot
 from symgrad.trace.tracer import Recorder, Tracer
@@ -55,7 +55,7 @@ def kind_of(x: object) -> Kind | None:
     if not isinstance(x, np.ndarray | np.generic):
         return None
     array = cast("np.ndarray[Any, Any]", x)
-    dtype = array.dtype.newbyteorder("=")
+    dtype = native(array.dtype)
     known = supported(dtype)
     return Kind(array_type(dtype, *array.shape), None, isinstance(x, np.ndarray)) if known else None
 

@@ -29,7 +29,7 @@ import numpy as np
 
 from symgrad.errors import DTypeError, SymgradError, UnsupportedError
 from symgrad.ir.core import Value
-from symgrad.ir.types import DType, array_type, supported
+from symgrad.ir.types import DType, array_type, native, supported
 from symgrad.trace.capture import (
     Alias,
     Attribute,
@@ -264,7 +264,7 @@ class Environment:
         if cls not in (np.ndarray, np.memmap):
             what = f"`{path.text}` is a {cls.__name__}, not a plain array"
             return self.refused(value, path, lambda: DTypeError(what, cure="use np.asarray(...) of it"))
-        if not supported(dtype.newbyteorder("=")):
+        if not supported(native(dtype)):
             what = f"`{path.text}` is an array of {dtype}, which is not supported"
             return self.refused(value, path, lambda: DTypeError(what, cure=dtype_cure(dtype)))
         if path.key in self.fixed:
@@ -274,7 +274,7 @@ class Environment:
             self.notes.append(f"`{path.text}` is fixed in the program: {self.fixed[path.key]}")
             return held
         self.captures.guard(path, Layout(cls, dtype, value.shape))
-        param = Value(array_type(dtype.newbyteorder("="), *value.shape), hint(path.text))
+        param = Value(array_type(native(dtype), *value.shape), hint(path.text))
         self.recorder.static.add(param)
         return self._input(param, path, None, array=True)
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from symgrad.ir import dims
-from symgrad.ir.types import ArrayType, array_type, supported
+from symgrad.ir.types import ArrayType, array_type, native, supported
 from symgrad.trace.promotion import Weak, weak_kind
 from symgrad.trace.traced_value import TracedValue
 from symgrad.trace.trees import Source
@@ -66,6 +66,6 @@ def leaf_kind(leaf: object) -> Dynamic | None:
         return Dynamic(array_type(np.dtype(weak)), weak, array=False) if fits else None
     if type(leaf) not in (np.ndarray, np.memmap) and not isinstance(leaf, np.generic):
         return None
-    dtype = cast("np.ndarray[Any, Any]", leaf).dtype.newbyteorder("=")
+    dtype = native(cast("np.ndarray[Any, Any]", leaf).dtype)
     array = isinstance(leaf, np.ndarray)
     return Dynamic(array_type(dtype, *cast(Any, leaf).shape), None, array) if supported(dtype) else None

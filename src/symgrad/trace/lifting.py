@@ -15,7 +15,7 @@ from symgrad.ir.dims import Shape
 from symgrad.ir.ops import constant, iota
 from symgrad.ir.ops.elementwise import convert
 from symgrad.ir.ops.shapes import broadcast, concat, reshape
-from symgrad.ir.types import I64, DType, array_type, supported, type_of
+from symgrad.ir.types import I64, DType, array_type, native, supported, type_of
 from symgrad.trace.places import caller
 from symgrad.trace.promotion import Weak, weak_kind
 from symgrad.trace.tracer import Tracer, concrete
@@ -87,7 +87,7 @@ def prepare(x: Any, like: Tracer) -> Any:
             loc=caller(),
             cure="compute the real and the imaginary part apart",
         )
-    if not supported(array.dtype.newbyteorder("=")):
+    if not supported(native(array.dtype)):
         what = f"an array of dtype {array.dtype}" if isinstance(x, np.ndarray) else f"a {type(x).__name__}"
         cure = "make it an array of numbers: np.asarray(..., dtype=float)"
         raise DTypeError(f"{what} is not supported", loc=caller(), cure=cure)
@@ -111,12 +111,12 @@ def kind_of(x: Any) -> DType | Weak:
     if isinstance(x, Tracer):
         return x.dtype if x.weak is None else x.weak
     weak = weak_kind(x)
-    return np.asarray(x).dtype.newbyteorder("=") if weak is None else weak
+    return native(np.asarray(x).dtype) if weak is None else weak
 
 
 def dtype_in(x: Any) -> DType:
     """The dtype that x has as an array of its own."""
-    return x.dtype if isinstance(x, Tracer) else np.asarray(x).dtype.newbyteorder("=")
+    return x.dtype if isinstance(x, Tracer) else native(np.asarray(x).dtype)
 
 
 def tracer_of(x: Any, like: Tracer) -> Tracer:

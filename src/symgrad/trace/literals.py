@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from symgrad.errors import DTypeError, IntegerRangeError
-from symgrad.ir.types import DType
+from symgrad.ir.types import DType, native
 from symgrad.trace.places import caller
 from symgrad.trace.promotion import weak_kind
 
@@ -19,7 +19,7 @@ def concrete(x: object, dtype: DType | None = None) -> np.ndarray[Any, Any]:
     array = np.asarray(x)
     if array.dtype == object:
         raise DTypeError(f"{type(x).__name__} is not an array of numbers", loc=caller())
-    return array.astype(array.dtype.newbyteorder("=") if dtype is None else dtype)
+    return array.astype(native(array.dtype) if dtype is None else dtype)
 
 
 def _whole_number(x: int, dtype: DType) -> np.ndarray[Any, Any]:

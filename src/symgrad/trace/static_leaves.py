@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import DTypeError, ImpureError, UnsupportedError
-from symgrad.ir.types import ArrayType, DType, supported
+from symgrad.ir.types import ArrayType, DType, native, supported
 from symgrad.trace.impure import is_generator
 from symgrad.trace.tallies import Tally, count_used
 from symgrad.trace.tracer import Tracer
@@ -43,7 +43,7 @@ def check_static(leaf: Any, path: str) -> None:
     if isinstance(leaf, np.ndarray | np.generic | complex):
         if type(leaf) in (np.ndarray, np.memmap) or isinstance(leaf, np.generic | complex):
             dtype = np.asarray(leaf).dtype
-            if supported(dtype.newbyteorder("=")):
+            if supported(native(dtype)):
                 return
             raise DTypeError(f"`{path}` has dtype {dtype}, which is not supported", cure=dtype_cure(dtype))
         raise DTypeError(

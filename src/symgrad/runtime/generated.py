@@ -1,0 +1,19 @@
+"""Generated modules as numba compiles them: they import it."""
+
+from __future__ import annotations
+
+import linecache
+import threading
+from types import ModuleType
+
+_loading = threading.RLock()  # numba's compiler is not made for several threads at once
+
+
+def load_module(text: str, name: str) -> ModuleType:
+    """The module of a text, compiled by numba."""
+    file = f"<{name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # for tracebacks
+    module = ModuleType(name)
+    with _loading:
+        exec(compile(text, file, "exec"), module.__dict__)
+    return module
