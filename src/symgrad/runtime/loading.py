@@ -47,8 +47,7 @@ def load(
         def compile_there(path: Path) -> None:
             """Compile the program, so that its code lies beside it."""
             printer, host = late(PRINTER), devices.processor()
-            if printer.is_printed(loops):
-                devices.write_code(printer.llvm_text(loops, host.register_bits), path)
+            devices.write_code(printer.llvm_text(loops, host.register_bits), path)
             made.append(devices.load_module(path, module_name))
 
         cache.build(key, text, {"arena_bytes": arena_bytes}, compile_there)
