@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from running import agree, alone, arguments, compiled, generated, machine, plain
+from running import agree, alone, arguments, compiled, generated, machine, plain, ways
 from symgrad.codegen.scalar_source import LIBRARY, library_names
 from symgrad.ir.builder import Builder
 from symgrad.ir.core import Function, Value
@@ -77,9 +77,10 @@ WHOLE = cases(tuple(op for op in OPS.values() if whole(op)))
 
 
 @pytest.mark.parametrize(("op", "example"), WHOLE, ids=[f"{op.name}-{k}" for k, (op, _) in enumerate(WHOLE)])
-def test_whole_matrices_as_python(op: OpDef, example: Example) -> None:
+def test_whole_matrices(op: OpDef, example: Example) -> None:
     function = sample(op, example)
-    agree(function, plain(generated(scheduled(function))), arguments(example), rtol=tolerance(example))
+    for call in ways(scheduled(function)):
+        agree(function, call, arguments(example), rtol=tolerance(example))
 
 
 @pytest.mark.slow

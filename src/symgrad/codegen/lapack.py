@@ -1,3 +1,5 @@
+# Buffers are of any dtype: what NumPy makes of them is unknown to the checker.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 """LAPACK and BLAS on flat buffers of row-major matrices, as plain NumPy: what code calls, run as Python.
 
 Sizes, strides and leading sizes must be at most `MAX_BLAS_SIZE`, strides at least 1. Each function stands for

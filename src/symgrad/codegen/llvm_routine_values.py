@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -35,6 +36,7 @@ from symgrad.errors import InternalError
 from symgrad.ir.types import BOOL, I64, DType
 
 Call: TypeAlias = Callable[[ast.Call, Callable[..., Any], Sequence[ast.expr]], Any]
+Node: TypeAlias = ast.stmt | ast.expr | ast.arg  # what has a place in the text
 Refuse: TypeAlias = Callable[..., InternalError]
 
 # Arithmetic on integers that are known is done at once: sizes of blocks, steps of loops.
@@ -56,11 +58,11 @@ class Values:
         self._refused = refused
         self._globals: dict[str, Any] = function.__globals__
         self._places: dict[str, Any] = {}  # the memory of each name
-        self.own: frozenset[str] = frozenset(function.__code__.co_varnames)
+        self._own: frozenset[str] = frozenset(function.__code__.co_varnames)
         self.known: set[str] = set()  # names that are set, whatever way the code went
 
     # ---- names ----
-    def assign(self, node: ast.AST, name: str, value: Any) -> None:
+    def assign(self, node: Node, name: str, value: Any) -> None:
         """A name is a value from here on; it has one type everywhere."""
         if value.type == VOID:
             raise self._refused(node, "a name for what has no value")
@@ -73,7 +75,7 @@ class Values:
 
     def _name(self, node: ast.Name) -> Any:
         name = node.id
-        if name in self.own:
+        if name in self._own:
             if name not in self.known:
                 raise self._refused(node, f"{name} may not be set here")
             return self._frame.builder.load(self._places[name])
@@ -82,7 +84,7 @@ class Values:
             raise self._refused(node)
         return word(found)
 
-    def of_type(self, node: ast.AST, value: Any, kind: ir.Type) -> Any:
+    def of_type(self, node: Node, value: Any, kind: ir.Type) -> Any:
         """The value of a type that it has to have."""
         if value.type == WORD and kind == value_type(self._dtype) and isinstance(value, ir.Constant):
             return constant(value.constant, self._dtype)
@@ -94,7 +96,7 @@ class Values:
     def value(self, node: ast.expr) -> Any:
         """What an expression is."""
         match node:
-            case ast.Constant(number) if type(number) in (bool, int, float):
+            case ast.Constant(bool() | int() | float() as number):
                 return self._number(number)
             case ast.Name():
                 return self._name(node)
@@ -184,19 +186,22 @@ class Values:
     # ---- calls ----
     def call(self, node: ast.Call) -> Any:
         """The result of a call, which may be none."""
-        if not isinstance(node.func, ast.Name) or node.keywords or node.func.id in self.own:
+        if not isinstance(node.func, ast.Name) or node.keywords:
             raise self._refused(node)
-        name, args = node.func.id, node.args
-        known = self._globals.get(name, getattr(builtins, name, None))
+        known, args = self.called(node.func.id), node.args
         if known is min and len(args) == 2:
             x, y = (self.of_type(arg, self.value(arg), WORD) for arg in args)
             return arithmetic.minimum(self._frame.builder, I64, x, y)
         if known is int and len(args) == 1:
             x = self.of_type(args[0], self.value(args[0]), value_type(self._dtype))
             return converted(self._frame.builder, x, self._dtype, I64)
-        if not callable(known) or getattr(builtins, name, None) is known:
+        if not inspect.isfunction(known):
             raise self._refused(node)
         return self._call(node, known, args)
+
+    def called(self, name: str) -> Any:
+        """What a name in a call stands for; None if nothing that is known."""
+        return None if name in self._own else self._globals.get(name, getattr(builtins, name, None))
 
 
 def _choice_of(node: ast.BoolOp) -> tuple[ast.expr, ast.expr, ast.expr]:

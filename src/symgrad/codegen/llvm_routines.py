@@ -28,7 +28,7 @@ from llvmlite import ir
 from symgrad.codegen import lapack
 from symgrad.codegen.llvm_frame import ROLLED, Frame
 from symgrad.codegen.llvm_lapack import CALLS
-from symgrad.codegen.llvm_routine_values import Values
+from symgrad.codegen.llvm_routine_values import Node, Values
 from symgrad.codegen.llvm_values import BIT, VOID, WORD, pointer_type, store, value_type, word
 from symgrad.errors import InternalError, Loc
 from symgrad.ir.types import DType
@@ -57,15 +57,16 @@ class _Text:
 def _text(function: Routine) -> _Text:
     lines, first = inspect.getsourcelines(function)
     (tree,) = ast.parse(textwrap.dedent("".join(lines))).body
-    plain = isinstance(tree, ast.FunctionDef) and not tree.decorator_list
-    if not plain or ast.unparse(tree.args) != ", ".join(f"{p.arg}: {_named(p)}" for p in tree.args.args):
+    if not isinstance(tree, ast.FunctionDef) or tree.decorator_list or not _is_plain(tree.args):
         raise InternalError(f"{function.__qualname__} is no plain function with annotated parameters")
     indent = len(lines[0]) - len(lines[0].lstrip())
     return _Text(tree, inspect.getfile(function), first - 1, indent)
 
 
-def _named(param: ast.arg) -> str:
-    return "" if param.annotation is None else ast.unparse(param.annotation)
+def _is_plain(params: ast.arguments) -> bool:
+    """Whether parameters are given by position, each with its type."""
+    listed = [f"{p.arg}: {ast.unparse(p.annotation)}" for p in params.args if p.annotation is not None]
+    return ast.unparse(params) == ", ".join(listed)
 
 
 def _kinds(function: Routine, dtype: DType) -> tuple[list[ir.Type], ir.Type]:
@@ -109,11 +110,16 @@ class _Emitter:
         frame.close()
         return frame.function
 
-    def _refused(self, node: ast.AST, what: str = "") -> InternalError:
+    def _refused(self, node: Node, what: str = "") -> InternalError:
         """The error for a place in the text."""
-        text, line, start, end = self._text, *_place(node)
-        loc = Loc(text.file, text.above + line, text.indent + start, end and text.indent + end,
-                  self._routine.__name__)  # fmt: skip
+        text, end = self._text, node.end_col_offset
+        loc = Loc(
+            text.file,
+            text.above + node.lineno,
+            text.indent + node.col_offset,
+            None if end is None or node.end_lineno != node.lineno else text.indent + end,
+            self._routine.__name__,
+        )
         what = what or f"`{ast.unparse(node)}` is not in the part of Python that is compiled"
         return InternalError(f"{self._routine.__qualname__}: {what}", loc=loc)
 
@@ -132,7 +138,7 @@ class _Emitter:
             case ast.If(test, then, otherwise):
                 self._branched(test, then, otherwise)
             case ast.For(ast.Name(name), ast.Call(ast.Name("range"), args, []), body, []) if (
-                "range" not in self._values.own
+                self._values.called("range") is range
             ):
                 self._repeated(statement, name, args, body)
             case ast.Continue():
@@ -149,20 +155,19 @@ class _Emitter:
     def _assigned(self, target: ast.expr, given: ast.expr) -> None:
         """All values are computed before the first name is set."""
         match target, given:
-            case ast.Tuple(targets), ast.Tuple(values) if len(targets) == len(values):
-                pairs = [(to, self._values.value(each)) for to, each in zip(targets, values, strict=True)]
+            case ast.Tuple(targets), ast.Tuple(nodes) if len(targets) == len(nodes):
+                pass
             case _:
-                pairs = [(target, self._values.value(given))]
-        for to, value in pairs:
+                targets, nodes = [target], [given]
+        values = [self._values.value(node) for node in nodes]
+        for to, node, value in zip(targets, nodes, values, strict=True):
             match to:
                 case ast.Name(name):
                     self._values.assign(to, name, value)
                 case ast.Subscript(buffer, index):
+                    kept = self._values.of_type(node, value, value_type(self._dtype))
                     where, place = self._values.element(to, buffer, index)
-                    kind = value_type(self._dtype)
-                    store(
-                        self._frame.builder, where, place, self._values.of_type(to, value, kind), self._dtype
-                    )
+                    store(self._frame.builder, where, place, kept, self._dtype)
                 case _:
                     raise self._refused(to)
 
@@ -220,16 +225,6 @@ class _Emitter:
             return emit(self._frame, self._dtype, *given)
         except InternalError as error:
             raise self._refused(call, error.what) from error
-
-
-def _place(node: ast.AST) -> tuple[int, int, int | None]:
-    """The line of a part of the text, its first column, and the one after its last on that line."""
-    line, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", 1)
-    return (
-        line,
-        getattr(node, "col_offset", 0),
-        getattr(node, "end_col_offset", None) if line == last else None,
-    )
 
 
 def _range(given: Sequence[Any]) -> tuple[Any, Any, Any]:
