@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import itertools
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -103,7 +102,7 @@ def plain(source: ModuleSource) -> Call:
     return space[source.entry]
 
 
-def compiled(source: ModuleSource, directory: Path) -> Call:
+def compiled(source: ModuleSource) -> Call:
     """The entry of a generated module compiled by numba."""
     return getattr(load_module(source.text, f"generated_{next(_numbers)}"), source.entry)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -70,7 +68,7 @@ def test_without_numba(spec: str, dtype: DType) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [F64, F32])
-def test_compiled_by_numba(dtype: DType, tmp_path: Path) -> None:
+def test_compiled_by_numba(dtype: DType) -> None:
     builder = Builder()
     params: list[Value] = []
     results: list[Value] = []
@@ -79,5 +77,5 @@ def test_compiled_by_numba(dtype: DType, tmp_path: Path) -> None:
         params += given
         results.append(builder.emit(OPS["einsum"], given, {"spec": spec}))
     function = Function("sample", builder.block(params, results))
-    call = compiled(generated(function), tmp_path)
+    call = compiled(generated(function))
     agree(function, call, numbers(function), rtol=1e-13 if dtype == F64 else 1e-4)

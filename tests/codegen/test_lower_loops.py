@@ -70,9 +70,9 @@ def test_scheduled(path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", PROGRAMS, ids=NAMES)
-def test_compiled_by_numba(path: Path, tmp_path: Path) -> None:
+def test_compiled_by_numba(path: Path) -> None:
     function = parsed(path)
-    agrees(function, compiled(generated(schedule(optimize(function))), tmp_path))
+    agrees(function, compiled(generated(schedule(optimize(function)))))
 
 
 @pytest.mark.parametrize("name", ["a_triangle", "a_branch_in_a_loop", "a_while_in_a_loop_stacks_too"])

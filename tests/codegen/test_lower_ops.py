@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from running import agree, alone, arguments, compiled, generated, machine, plain
+from running import agree, alone, arguments, compiled, generated, machine, plain, ways
 from symgrad.codegen.scalar_source import LIBRARY, library_names
 from symgrad.ir.builder import Builder
 from symgrad.ir.core import Function, Value
@@ -77,17 +76,18 @@ WHOLE = cases(tuple(op for op in OPS.values() if whole(op)))
 
 
 @pytest.mark.parametrize(("op", "example"), WHOLE, ids=[f"{op.name}-{k}" for k, (op, _) in enumerate(WHOLE)])
-def test_whole_matrices_as_python(op: OpDef, example: Example) -> None:
+def test_whole_matrices(op: OpDef, example: Example) -> None:
     function = sample(op, example)
-    agree(function, plain(generated(scheduled(function))), arguments(example), rtol=tolerance(example))
+    for call in ways(scheduled(function)):
+        agree(function, call, arguments(example), rtol=tolerance(example))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("op", dict.fromkeys(op for op, _ in WHOLE), ids=lambda op: op.name)
-def test_whole_matrices_compiled(op: OpDef, tmp_path: Path) -> None:
+def test_whole_matrices_compiled(op: OpDef) -> None:
     for example in (example for other, example in WHOLE if other is op):
         function = sample(op, example)
-        call = compiled(generated(scheduled(function)), tmp_path)
+        call = compiled(generated(scheduled(function)))
         agree(function, call, arguments(example), rtol=tolerance(example))
 
 
@@ -132,13 +132,13 @@ def together(batch: list[tuple[OpDef, Example]]) -> Function:
 @pytest.mark.parametrize(
     "family", [name for name in FAMILIES if not set(FAMILIES[name]) & {kernel, *(op for op, _ in WHOLE)}]
 )
-def test_compiled_by_numba(family: str, tmp_path: Path) -> None:
+def test_compiled_by_numba(family: str) -> None:
     every = cases(FAMILIES[family])
     for first in range(0, len(every), BATCH):
         batch = every[first : first + BATCH]
         args = [a for k, (_, example) in enumerate(batch) for a in arguments(example, seed=k)]
         function = together(batch)
-        agree(function, compiled(generated(function), tmp_path), args)
+        agree(function, compiled(generated(function)), args)
 
 
 def test_float16_is_refused_by_name() -> None:

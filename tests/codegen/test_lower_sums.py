@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -92,14 +90,14 @@ def test_as_python(spec: str, sizes: dict[str, int], factors: tuple[float, float
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [F64, F32])
-def test_compiled(dtype: DType, tmp_path: Path) -> None:
+def test_compiled(dtype: DType) -> None:
     builder, params, results = Builder(), list[Value](), list[Value]()
     for k, (spec, sizes) in enumerate(SPECS[:COMPILED]):
         one = contraction(spec, sizes, dtype, FACTORS[k % len(FACTORS)])
         params += one.body.params
         results += builder.inline(one.body, one.body.params)
     function = Function("sample", builder.block(params, results))
-    call = compiled(generated(function), tmp_path)
+    call = compiled(generated(function))
     agree(function, call, numbers(function), rtol=1e-12 if dtype == F64 else 2e-4)
 
 
@@ -170,6 +168,6 @@ def test_sums_are_made_where_they_lie(text: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", [CARRIED, KEPT], ids=["carried", "kept"])
-def test_sums_in_place_compiled(text: str, tmp_path: Path) -> None:
+def test_sums_in_place_compiled(text: str) -> None:
     function = schedule(parse_function(text))
-    agree(function, compiled(generated(function), tmp_path), numbers(function), rtol=1e-12)
+    agree(function, compiled(generated(function)), numbers(function), rtol=1e-12)

@@ -7,7 +7,6 @@ import re
 import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -73,9 +72,9 @@ def test_the_whole_text(
 
 
 @pytest.mark.slow
-def test_the_network_compiled(tmp_path: Path) -> None:
+def test_the_network_compiled() -> None:
     made, scheduled = joint(network, NETWORK, 0, 1, 2, 3)
-    agree(made, compiled(generated(scheduled), tmp_path), numbers(NETWORK), rtol=1e-12)
+    agree(made, compiled(generated(scheduled)), numbers(NETWORK), rtol=1e-12)
 
 
 def test_the_text_is_the_same_every_time() -> None:
@@ -112,8 +111,8 @@ def test_a_small_arena_is_on_the_stack_and_a_large_one_is_lent() -> None:
 
 
 @pytest.mark.slow
-def test_what_the_entry_refuses(tmp_path: Path) -> None:
-    call = compiled(generated(exp_of(array_type("f64", 3, 4))), tmp_path)
+def test_what_the_entry_refuses() -> None:
+    call = compiled(generated(exp_of(array_type("f64", 3, 4))))
     x = np.ones((3, 4))
     read_only = x.copy()
     read_only.flags.writeable = False
@@ -126,13 +125,13 @@ def test_what_the_entry_refuses(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_results_are_fresh_and_calls_in_threads_are_apart(tmp_path: Path) -> None:
+def test_results_are_fresh_and_calls_in_threads_are_apart() -> None:
     t = array_type("f64", STACK_LIMIT)
     k = Kernel(t)
     value = k.params[0]
     for name in ("exp", "neg", "tanh", "neg"):
         value = k(OPS[name], value)
-    call = compiled(generated(Function("chain", k.builder.block(k.params, (value,)))), tmp_path)
+    call = compiled(generated(Function("chain", k.builder.block(k.params, (value,)))))
     wrong: list[int] = []
 
     def work(seed: int) -> None:
@@ -150,9 +149,9 @@ def test_results_are_fresh_and_calls_in_threads_are_apart(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_an_index_out_of_range_stops_compiled_code(tmp_path: Path) -> None:
+def test_an_index_out_of_range_stops_compiled_code() -> None:
     example = Example((array_type("f64", 5), array_type("i64", 3)), (("axes", (0,)),))
-    call = compiled(generated(alone(OPS["gather"], example)), tmp_path)
+    call = compiled(generated(alone(OPS["gather"], example)))
     x = np.arange(5.0)
     np.testing.assert_array_equal(call(x, np.array([4, -5, -1]))[0], [4.0, 0.0, 4.0])
     for bad in (5, -6, 2**62, -(2**63)):
@@ -172,9 +171,9 @@ def mixed() -> tuple[Function, tuple[ArrayType, ...]]:
 
 
 @pytest.mark.slow
-def test_loops_are_vectorised_by_numba(tmp_path: Path) -> None:
+def test_loops_are_vectorised_by_numba() -> None:
     function, types = mixed()
-    call = compiled(generated(function), tmp_path)
+    call = compiled(generated(function))
     agree(function, call, numbers(types), rtol=1e-12)
     kernel = vars(sys.modules[call.__module__])["kernel_0"]
     (text,) = kernel.inspect_llvm().values()

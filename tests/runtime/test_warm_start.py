@@ -16,7 +16,7 @@ import symgrad
 
 @symgrad.compile_grad
 def loss(x, w):
-    return np.sum(np.tanh(x @ w) ** 2)
+    return np.sum(np.tanh(x @ w) ** 2) + np.log(np.linalg.det(np.eye(3) + np.outer(w, w)))
 
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
 value, gradient = loss(np.linspace(-1, 1, 12).reshape(4, 3), np.ones(3))

@@ -18,6 +18,12 @@ from symgrad.ir.dims import affine
 from symgrad.ir.types import DType
 
 Hint: TypeAlias = tuple[str, *tuple[int, ...]]  # a property of a loop, and its value
+# Left as it is: more code of a loop around calls, or of one over a row, makes nothing faster.
+ROLLED: tuple[Hint, ...] = (
+    ("llvm.loop.unroll.disable",),
+    ("llvm.loop.vectorize.width", 1),
+    ("llvm.loop.interleave.count", 1),
+)
 
 
 def _loop_hints(module: ir.Module, hints: Sequence[Hint]) -> ir.MDValue:

@@ -23,6 +23,7 @@ from symgrad.codegen.expressions import (
 )
 from symgrad.codegen.llvm_folds import Folds
 from symgrad.codegen.llvm_frame import Frame
+from symgrad.codegen.llvm_library import emit_library
 from symgrad.codegen.llvm_memory import grown
 from symgrad.codegen.llvm_products import emit_product
 from symgrad.codegen.llvm_scalar import Scalars
@@ -71,7 +72,6 @@ from symgrad.codegen.loops import (
     While,
 )
 from symgrad.codegen.lower_kernel import walk_statements
-from symgrad.errors import InternalError
 from symgrad.ir.dims import affine
 from symgrad.ir.types import I64
 
@@ -80,7 +80,7 @@ UNROLLED = 64
 
 
 # A loop with one of these does not become vector code.
-_SCALAR = (For, While, Assign, Check, Require, Grow, Blas)
+_SCALAR = (For, While, Assign, Check, Require, Grow, Blas, CallLibrary)
 
 
 def _iterations(loop: For) -> int:
@@ -179,7 +179,7 @@ class KernelEmitter:
                 count = frame.index(affine(size))
                 frame.buffers[name] = grown(frame.builder, frame.buffers[memory], count, dtype)
             case CallLibrary():
-                raise InternalError("calls of LAPACK are compiled by numba", loc=statement.loc)
+                emit_library(frame, statement, self._dtypes[statement.result.buffer])
             case Blas():
                 emit_product(frame, statement, self._dtypes[statement.result])
             case Let(name, value):

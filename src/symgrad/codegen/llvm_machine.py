@@ -10,12 +10,13 @@ from typing import Any
 from llvmlite import binding
 
 from symgrad.codegen.llvm_python import register_python
-from symgrad.codegen.llvm_symbols import register_blas
+from symgrad.codegen.llvm_symbols import register_blas, register_lapack
 from symgrad.codegen.llvm_values import VARIANTS
 
 binding.initialize_native_target()
 binding.initialize_native_asmprinter()
 register_blas()
+register_lapack()
 register_python()
 
 

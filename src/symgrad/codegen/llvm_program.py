@@ -8,7 +8,7 @@ from typing import Any, assert_never
 
 from llvmlite import ir
 
-from symgrad.codegen.calls import Blas, CallLibrary
+from symgrad.codegen.calls import Blas
 from symgrad.codegen.llvm_entry import Entry
 from symgrad.codegen.llvm_frame import Frame
 from symgrad.codegen.llvm_kernel import KernelEmitter
@@ -17,7 +17,6 @@ from symgrad.codegen.llvm_products import emit_product
 from symgrad.codegen.llvm_scalar import Scalars
 from symgrad.codegen.llvm_values import CELL, WORD, load, pointer_type, word
 from symgrad.codegen.llvm_vmath import Calls
-from symgrad.codegen.lower_kernel import walk_statements
 from symgrad.codegen.program_names import ARENA, STEPS
 from symgrad.codegen.steps import (
     ArenaView,
@@ -34,13 +33,6 @@ from symgrad.codegen.steps import (
 )
 from symgrad.ir.dims import affine
 from symgrad.ir.types import DType
-
-
-def is_printed(module: Module) -> bool:
-    """Whether a program is machine code of its own; one that calls LAPACK is compiled by numba as a whole."""
-    return not any(
-        isinstance(s, CallLibrary) for kernel in module.kernels for s in walk_statements(kernel.body)
-    )
 
 
 def llvm_text(module: Module, register_bits: int) -> str:

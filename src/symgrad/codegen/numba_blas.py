@@ -1,7 +1,4 @@
-"""BLAS on flat buffers in row-major order: SciPy's own routines, called from numba code without copies.
-
-Sizes, strides and leading sizes must be at most `MAX_BLAS_SIZE`, strides at least 1.
-"""
+"""BLAS on flat buffers in row-major order for code compiled by numba: what LLVM has in place of each call."""
 
 # numba and llvmlite have no types: what comes from them is unknown to the checker.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportAttributeAccessIssue=false
@@ -13,8 +10,8 @@ from typing import Any
 
 from numba.core import types
 from numba.np.numpy_support import as_dtype
-from numpy.lib.stride_tricks import as_strided
 
+from symgrad.codegen.lapack import gemm, gemv
 from symgrad.codegen.llvm_blas import BlasCaller
 from symgrad.codegen.llvm_symbols import register_blas
 from symgrad.codegen.numba_support import Buffer, lowers
@@ -48,27 +45,6 @@ def _unpacked(context: Any, builder: Any, sig: Any, args: Any, kinds: str) -> tu
     return BlasCaller(builder, as_dtype(dtype)), values
 
 
-def matrix(buffer: Any, rows: int, columns: int, leading: int) -> Any:
-    """The row-major matrix whose rows begin `leading` elements apart in `buffer`."""
-    return as_strided(buffer, (rows, columns), (leading * buffer.itemsize, buffer.itemsize))
-
-
-def _vector(buffer: Any, size: int, stride: int) -> Any:
-    return as_strided(buffer, (size,), (stride * buffer.itemsize,))
-
-
-def gemm(
-    trans_a: bool, trans_b: bool, m: int, n: int, k: int,
-    alpha: float, a: Any, lda: int, b: Any, ldb: int, beta: float, c: Any, ldc: int,
-) -> None:  # fmt: skip
-    """`c[m,n] = alpha * op(a)[m,k] @ op(b)[k,n] + beta * c`, op a transpose; c is not read if beta is 0."""
-    left = matrix(a, k, m, lda).T if trans_a else matrix(a, m, k, lda)
-    right = matrix(b, n, k, ldb).T if trans_b else matrix(b, k, n, ldb)
-    out = matrix(c, m, n, ldc)
-    product = c.dtype.type(alpha) * (left @ right)
-    out[...] = product if beta == 0 else product + c.dtype.type(beta) * out
-
-
 _GEMM = "ffsssrbsbsrbs"
 
 
@@ -85,27 +61,6 @@ def _gemm(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     blas, values = _unpacked(context, builder, sig, args, _GEMM)
     blas.gemm(*values)
     return context.get_dummy_value()
-
-
-def gemv(
-    trans: bool,
-    m: int,
-    n: int,
-    alpha: float,
-    a: Any,
-    lda: int,
-    x: Any,
-    incx: int,
-    beta: float,
-    y: Any,
-    incy: int,
-) -> None:
-    """`y = alpha * op(a[m,n]) @ x + beta * y`, where op transposes; y is not read if beta is 0."""
-    left = matrix(a, m, n, lda)
-    left = left.T if trans else left
-    out = _vector(y, left.shape[0], incy)
-    product = y.dtype.type(alpha) * (left @ _vector(x, left.shape[1], incx))
-    out[...] = product if beta == 0 else product + y.dtype.type(beta) * out
 
 
 _GEMV = "fssrbsbsrbs"

@@ -28,6 +28,7 @@ from numba.extending import register_model, type_callable
 from numba.np.numpy_support import as_dtype, from_dtype
 
 from symgrad.codegen import llvm_arithmetic as arithmetic
+from symgrad.codegen.lapack import at
 
 SUM_BLOCK = (
     256  # elements that `fold_add` may sum in any order before a compensated sum takes the block's total
@@ -171,11 +172,6 @@ def _view(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         base = context.make_array(sig.args[0])(context, builder, base).data
     pointer = builder.gep(base, [args[1]], inbounds=True)
     return builder.bitcast(pointer, context.get_value_type(sig.return_type))
-
-
-def at(buffer: Any, index: int) -> Any:
-    """The elements of `buffer` from `index` on."""
-    return buffer[index:]
 
 
 def _type_at(buffer: Any, index: Any) -> Any:

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Literal, assert_never
 
 from symgrad.codegen.loops_text import format_module
-from symgrad.errors import ArgumentError, UnsupportedError
+from symgrad.errors import ArgumentError
 from symgrad.ir.printer import format_function
 from symgrad.runtime.compiler import Part
 from symgrad.runtime.late import DEVICES, PRINTER, late
@@ -71,11 +71,6 @@ def _part_text(
 
 def _machine_text(part: Part, *, assembly: bool) -> str:
     """The LLVM code or the assembly of a part."""
-    if not late(PRINTER).is_printed(part.loops):
-        raise UnsupportedError(
-            "a program that calls LAPACK is compiled by numba, not printed as LLVM code",
-            cure="look at its source",
-        )
     devices = late(DEVICES)
     text = late(PRINTER).llvm_text(part.loops, devices.processor().register_bits)
     return devices.machine_text(text, assembly=assembly)

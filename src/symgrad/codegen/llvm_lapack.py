@@ -1,0 +1,142 @@
+# llvmlite has no types:
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownParameterType=false
+# pyright: reportAttributeAccessIssue=false
+"""LAPACK, BLAS and memory as the routines of linear algebra call them, as LLVM code: one function a call.
+
+Each stands for the function of its name in `lapack.py`, and takes the frame, the element type, and what that
+one takes: sizes and flags as words, truth values as bits. What is row-major here is its own transpose to
+LAPACK, which is a matter of flags: the lower triangle is its upper one, and a system from the left is one
+from the right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+
+from symgrad.codegen import lapack
+from symgrad.codegen.llvm_blas import BlasCaller
+from symgrad.codegen.llvm_frame import ROLLED, Frame
+from symgrad.codegen.llvm_values import BIT, BYTE, NARROW, WORD, value_type, word
+from symgrad.errors import InternalError
+from symgrad.ir.types import DType
+
+_BYTES = BYTE.as_pointer()
+_FALSE = ir.Constant(BIT, 0)
+
+
+# ---- memory -----------------------------------------------------------------------------------------------
+def at(frame: Frame, dtype: DType, buffer: Any, index: Any) -> Any:
+    """The elements of a buffer from an index on."""
+    return frame.builder.gep(buffer, [index], inbounds=True)
+
+
+def scratch(frame: Frame, dtype: DType, count: Any, like: Any) -> Any:
+    """Memory of the function for so many elements, a number that is known."""
+    if not isinstance(count, ir.Constant):
+        raise InternalError("the size of scratch memory is not a number in the text")
+    return frame.stack(count.constant, dtype)
+
+
+def copied(frame: Frame, dtype: DType, count: Any, x: Any, y: Any) -> None:
+    """y, so many elements, is what x is, which may be the same memory."""
+    builder = frame.builder
+    move = builder.module.declare_intrinsic("llvm.memmove", [_BYTES, _BYTES, WORD])
+    given = [builder.bitcast(y, _BYTES), builder.bitcast(x, _BYTES), _size(frame, dtype, count), _FALSE]
+    builder.call(move, given)
+
+
+def cleared(frame: Frame, dtype: DType, count: Any, x: Any) -> None:
+    """x, so many elements, is zero."""
+    builder = frame.builder
+    fill = builder.module.declare_intrinsic("llvm.memset", [_BYTES, WORD])
+    given = [builder.bitcast(x, _BYTES), ir.Constant(BYTE, 0), _size(frame, dtype, count), _FALSE]
+    builder.call(fill, given)
+
+
+def _size(frame: Frame, dtype: DType, count: Any) -> Any:
+    return frame.builder.mul(count, word(dtype.itemsize))
+
+
+# ---- products ---------------------------------------------------------------------------------------------
+def gemm(frame: Frame, dtype: DType, *args: Any) -> None:
+    """`c[m,n] = alpha * op(a)[m,k] @ op(b)[k,n] + beta * c`."""
+    BlasCaller(frame.builder, dtype).gemm(*args)
+
+
+def syr2k(
+    frame: Frame, dtype: DType, n: Any, k: Any, a: Any, lda: Any, b: Any, ldb: Any, c: Any, ldc: Any
+) -> None:
+    """The lower triangle of c[n,n] loses that of aᵀ b + bᵀ a, where a and b are [k,n]."""
+    blas = BlasCaller(frame.builder, dtype)
+    blas.call("syr2k", [
+        blas.letter("U"), blas.letter("N"), blas.size(n), blas.size(k),
+        blas.cell(blas.real(-1.0)), a, blas.leading(lda), b, blas.leading(ldb),
+        blas.cell(blas.real(1.0)), c, blas.leading(ldc),
+    ])  # fmt: skip
+
+
+# ---- factors and systems ----------------------------------------------------------------------------------
+def potrf(frame: Frame, dtype: DType, n: Any, a: Any) -> Any:
+    """The lower triangle of a[n,n] becomes its Cholesky factor; not 0 if there is none."""
+    blas, info = BlasCaller(frame.builder, dtype), frame.slot(NARROW)
+    blas.call("potrf", [blas.letter("U"), blas.size(n), a, blas.leading(n), info])
+    return frame.builder.sext(frame.builder.load(info), WORD)
+
+
+def getrf(frame: Frame, dtype: DType, n: Any, a: Any, pivots: Any) -> None:
+    """a[n,n] becomes L U, the diagonal of U being ones; pivots has the column that each one came from."""
+    builder = frame.builder
+    blas, info = BlasCaller(builder, dtype), frame.slot(NARROW)
+    numbers = builder.bitcast(pivots, NARROW.as_pointer())
+    blas.call("getrf", [blas.size(n), blas.size(n), a, blas.leading(n), numbers, info])
+    # The integers lie where the reals go, which are as wide or wider: the last one first.
+    with frame.counted("pivot", builder.sub(n, word(1)), word(-1), -1) as hints:
+        k = frame.indices["pivot"]
+        number = builder.sub(builder.load(builder.gep(numbers, [k])), ir.Constant(NARROW, 1))
+        builder.store(builder.sitofp(number, value_type(dtype)), builder.gep(pivots, [k]))
+        hints += ROLLED
+
+
+def sygst(frame: Frame, dtype: DType, n: Any, l: Any, a: Any) -> None:
+    """The lower triangle of the symmetric a[n,n] becomes that of L⁻¹ a L⁻ᵀ, L being the one of l."""
+    blas, info = BlasCaller(frame.builder, dtype), frame.slot(NARROW)
+    kind, leading = blas.cell(ir.Constant(NARROW, 1)), blas.leading(n)
+    blas.call("sygst", [kind, blas.letter("U"), blas.size(n), a, leading, l, leading, info])
+
+
+def trsm(
+    frame: Frame, dtype: DType, m: Any, n: Any, left: Any, lower: Any, transposed: Any, unit: Any,
+    a: Any, lda: Any, b: Any, ldb: Any,
+) -> None:  # fmt: skip
+    """b[m,n] becomes op(T)⁻¹ b, or b op(T)⁻¹ if not from the left, where T is a triangle of a."""
+    builder, blas = frame.builder, BlasCaller(frame.builder, dtype)
+    left, lower, transposed, unit = (
+        builder.icmp_signed("!=", flag, word(0)) for flag in (left, lower, transposed, unit)
+    )
+    size, count = builder.select(left, m, n), builder.select(left, n, m)
+    uplo, diag = blas.either(lower, "UL"), blas.either(unit, "UN")
+    with builder.if_else(builder.icmp_signed("==", count, word(1))) as (vector, many):
+        with vector:
+            # A vector is a column, where the transpose of T solves what T solves from the right.
+            trans = blas.either(builder.xor(transposed, left), "TN")
+            step = builder.select(left, ldb, word(1))
+            blas.call(
+                "trsv", [uplo, trans, diag, blas.size(size), a, blas.leading(lda), b, blas.leading(step)]
+            )
+        with many:
+            blas.call("trsm", [
+                blas.either(left, "RL"), uplo, blas.either(transposed, "TN"), diag,
+                blas.size(n), blas.size(m), blas.cell(blas.real(1.0)),
+                a, blas.leading(lda), b, blas.leading(ldb),
+            ])  # fmt: skip
+
+
+# What a routine may call, and the code in its place.
+CALLS: dict[Callable[..., Any], Callable[..., Any]] = {
+    lapack.at: at, lapack.scratch: scratch, lapack.copied: copied, lapack.cleared: cleared,
+    lapack.gemm: gemm, lapack.syr2k: syr2k, lapack.potrf: potrf, lapack.getrf: getrf,
+    lapack.sygst: sygst, lapack.trsm: trsm,
+}  # fmt: skip
