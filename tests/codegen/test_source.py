@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -175,7 +174,7 @@ def test_loops_are_vectorised_by_numba() -> None:
     function, types = mixed()
     call = compiled(generated(function))
     agree(function, call, numbers(types), rtol=1e-12)
-    kernel = vars(sys.modules[call.__module__])["kernel_0"]
+    kernel = call.__globals__["kernel_0"]
     (text,) = kernel.inspect_llvm().values()
     assert len(re.findall(r"fmul <\d+ x double>", text)) > 2
     assert len(re.findall(r"fadd reassoc nsz contract <\d+ x double>", text)) > 0

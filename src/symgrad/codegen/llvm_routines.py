@@ -32,6 +32,7 @@ from symgrad.codegen.llvm_routine_values import Node, Values
 from symgrad.codegen.llvm_values import BIT, VOID, WORD, pointer_type, store, value_type, word
 from symgrad.errors import InternalError, Loc
 from symgrad.ir.types import DType
+from symgrad.syntax import parse_module
 
 Routine = Callable[..., Any]
 
@@ -56,7 +57,7 @@ class _Text:
 @cache
 def _text(function: Routine) -> _Text:
     lines, first = inspect.getsourcelines(function)
-    (tree,) = ast.parse(textwrap.dedent("".join(lines))).body
+    (tree,) = parse_module(textwrap.dedent("".join(lines))).body
     if not isinstance(tree, ast.FunctionDef) or tree.decorator_list or not _is_plain(tree.args):
         raise InternalError(f"{function.__qualname__} is no plain function with annotated parameters")
     indent = len(lines[0]) - len(lines[0].lstrip())

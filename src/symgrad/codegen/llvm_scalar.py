@@ -18,6 +18,7 @@ from symgrad.codegen.scalar_source import VECTOR_FUNCTIONS, called_name
 from symgrad.errors import InternalError
 from symgrad.ir.opdef import Reduction, Scalar
 from symgrad.ir.types import BOOL, DType
+from symgrad.syntax import parse_expression
 
 # (builder, dtype of the operands, operands...) -> result
 Emit: TypeAlias = Callable[..., Any]
@@ -130,4 +131,4 @@ _OPERAND = "operand_"
 def _parsed(source: str, arity: int) -> ast.expr:
     """The source of an op as a tree, its operands numbered."""
     names = [f"{_OPERAND}{k}" for k in range(arity)]
-    return ast.parse(source.format(*names), mode="eval").body
+    return parse_expression(source.format(*names))

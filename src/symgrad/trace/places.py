@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.errors import Loc
+from symgrad.syntax import parse_expression
 
 STORE = "a[...] = x"  # a write into an array, as `construct` calls it
 
@@ -98,7 +99,7 @@ def _called(text: str) -> str | None:
     """What a call calls, given its text, or the first line of it."""
     start = re.match(r"\s*([\w.]+)\(", text)
     try:
-        call = ast.parse(text.strip(), mode="eval").body
+        call = parse_expression(text.strip())
     except SyntaxError:
         return None if start is None else start[1]
     match call:

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import TypeAlias, TypeVar
 
+from symgrad.syntax import parse_module
+
 D = TypeVar("D", ast.FunctionDef, ast.ClassDef)
 FunctionNode: TypeAlias = "ast.FunctionDef | ast.Lambda"
 
@@ -145,7 +147,7 @@ def _functions(lines: list[str]) -> Index:
     found: Index = defaultdict(list)
     try:
         with _warned_before():
-            module = ast.parse("".join(lines))
+            module = parse_module("".join(lines))
     except (SyntaxError, ValueError, RecursionError):
         return found
     imports = list(_imports(module))
