@@ -19,6 +19,7 @@ from symgrad.ir.ops.elementwise import (
     and_,
     convert,
     div,
+    logaddexp,
     maximum,
     minimum,
     mul,
@@ -30,6 +31,7 @@ from symgrad.ir.ops.elementwise import (
     stop_gradient,
     sub,
 )
+from symgrad.ir.ops.special import softplus
 from symgrad.ir.types import DType
 from symgrad.passes.literals import Number
 from symgrad.passes.rewrite import Context, Rule
@@ -223,6 +225,11 @@ def pow_inverse(op: Op, context: Context) -> Value | None:
     return inverse if number == -1 else context.emit(mul, inverse, inverse)
 
 
+def logaddexp_zero(op: Op, context: Context) -> Value | None:
+    """log(exp(0) + exp(x)) = softplus(x), which shares its exponential with the slope"""
+    return next((context.emit(softplus, x) for x, y in _either_order(op) if context.splat(y) == 0), None)
+
+
 def abs_neg(op: Op, context: Context) -> Value | None:
     """|-x| = |x|, ||x|| = |x|"""
     maker = context.maker(op.operands[0], neg, abs_)
@@ -327,6 +334,7 @@ RULES: dict[OpDef, tuple[Rule, ...]] = {
     add: (add_zero, add_negatives, add_neg, add_double),
     sub: (sub_zero, zero_sub, sub_neg),
     pow_: (pow_zero, pow_one, pow_small, pow_inverse),
+    logaddexp: (logaddexp_zero,),
     abs_: (abs_neg,),
     maximum: (idempotent,),
     minimum: (idempotent,),
