@@ -9,8 +9,9 @@ would take longer than computing it twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from symgrad.ir import dims
 from symgrad.ir.analysis import uses
 from symgrad.ir.capacity import estimated_bytes
 from symgrad.ir.core import Block, Op, Value
@@ -39,9 +40,7 @@ def made_of_less(block: Block, ranges: Ranges) -> frozenset[Op]:
     leaves: dict[Value, frozenset[Value]] = {}  # what that reads
     for op in block.ops:
         match op.opdef.lowering:
-            case Remap() if leaves.keys().isdisjoint(op.operands) and _worth_copying(
-                op, readers[op.result], ranges
-            ):
+            case Remap() if leaves.keys().isdisjoint(op.operands) and _worth_copying(op, readers, ranges):
                 continue
             case Remap() | Constant() | Coordinate() | Extent():
                 own = 0
@@ -63,17 +62,42 @@ def made_of_less(block: Block, ranges: Ranges) -> frozenset[Op]:
     return frozenset(found)
 
 
-def _worth_copying(op: Op, readers: Sequence[Op], ranges: Ranges) -> bool:
+def _worth_copying(op: Op, readers: Mapping[Value, Sequence[Op]], ranges: Ranges) -> bool:
     """Whether a loop over a much larger array would read across memory what this moves, again and again."""
-    if len(op.operands) != 1 or is_unit_move(op) or _runs_along(op) in (None, op.result.type.rank - 1):
+    if len(op.operands) != 1 or is_unit_move(op) or not _goes_across(op):
         return False
     nbytes = estimated_bytes(op.result.type, ranges)
     return any(
         _runs_along(reader) == reader.result.type.rank - 1
         and MIN_SHRINK * nbytes <= estimated_bytes(reader.result.type, ranges)
-        for reader in readers
+        for reader in _behind_units(op.result, readers)
         if isinstance(reader.opdef.lowering, Remap)
     )
+
+
+def _behind_units(value: Value, readers: Mapping[Value, Sequence[Op]]) -> Iterator[Op]:
+    """The ops that read a value, be it with other axes of one entry."""
+    for reader in readers[value]:
+        if is_unit_move(reader):
+            yield from _behind_units(reader.result, readers)
+        else:
+            yield reader
+
+
+def _goes_across(op: Op) -> bool:
+    """Whether neighbours along the last axis of the result lie apart in the memory that it is read from."""
+    piece = only_piece(op)
+    axes = [axis for axis, n in enumerate(op.result.type.shape) if not dims.is_one(n)]
+    if piece is None or not axes:
+        return False
+    step = 1
+    for part, n in zip(reversed(piece.index), reversed(op.operands[0].type.shape), strict=True):
+        if part.axis == axes[-1]:
+            return part.divisor == 1 and part.scale * step != 1
+        if not dims.is_known(n):
+            return part.axis is not None
+        step *= dims.known(n)
+    return False
 
 
 def _runs_along(op: Op) -> int | None:

@@ -19,6 +19,7 @@ from symgrad.ir.ops.elementwise import (
     and_,
     convert,
     div,
+    logaddexp,
     maximum,
     minimum,
     mul,
@@ -30,9 +31,13 @@ from symgrad.ir.ops.elementwise import (
     stop_gradient,
     sub,
 )
+from symgrad.ir.ops.special import softplus
 from symgrad.ir.types import DType
 from symgrad.passes.literals import Number
 from symgrad.passes.rewrite import Context, Rule
+
+# Whole numbers that are doubled: far from the largest number of any type.
+MAX_WHOLE = 1 << 24
 
 
 def _either_order(op: Op) -> Iterator[tuple[Value, Value]]:
@@ -122,6 +127,18 @@ def div_neg_neg(op: Op, context: Context) -> Value | None:
     return None if x is None or y is None else context.emit(div, x.operands[0], y.operands[0])
 
 
+def div_of_inverse(op: Op, context: Context) -> Value | None:
+    """(1/x) / x = (1/x)·(1/x), the slope of 1/x: both are 0, infinite and NaN for the same x"""
+    y, x = op.operands
+    if (minus := context.maker(y, neg)) is not None:
+        (y,) = minus.operands
+    inner = context.maker(y, div)
+    if inner is None or inner.operands[1] is not x or context.splat(inner.operands[0]) != 1:
+        return None
+    square = context.emit(mul, y, y)
+    return square if minus is None else context.emit(neg, square)
+
+
 # ---- sums and differences ---------------------------------------------------------------------------------
 def add_zero(op: Op, context: Context) -> Value | None:
     """x + (-0.0) = x, and x + 0 = x for integers"""
@@ -135,6 +152,28 @@ def add_neg(op: Op, context: Context) -> Value | None:
         maker = context.maker(y, neg)
         if maker is not None:
             return context.emit(sub, x, maker.operands[0])
+    return None
+
+
+def add_negatives(op: Op, context: Context) -> Value | None:
+    """(-x) + (-x) = -(x + x)"""
+    x, y = op.operands
+    maker = context.maker(x, neg)
+    if x is not y or maker is None:
+        return None
+    return context.emit(neg, context.emit(add, maker.operands[0], maker.operands[0]))
+
+
+def add_double(op: Op, context: Context) -> Value | None:
+    """x·c + x·c = x·(2·c), if nothing else reads x·c, for a whole c: so subnormal products are exact"""
+    x, y = op.operands
+    product = context.maker(x, mul)
+    if x is not y or product is None or context.uses.get(x, 0) != 2 or not x.type.is_real:
+        return None
+    for factor, constant in _either_order(product):
+        number = context.splat(constant)
+        if number is not None and float(number).is_integer() and abs(number) <= MAX_WHOLE:
+            return context.emit(mul, factor, context.number(2 * number, x.type))
     return None
 
 
@@ -184,6 +223,11 @@ def pow_inverse(op: Op, context: Context) -> Value | None:
     # Not 1/(x·x), whose square overflows where the result is still a subnormal number.
     inverse = context.emit(div, context.number(1, x.type), x)
     return inverse if number == -1 else context.emit(mul, inverse, inverse)
+
+
+def logaddexp_zero(op: Op, context: Context) -> Value | None:
+    """log(exp(0) + exp(x)) = softplus(x), which shares its exponential with the slope"""
+    return next((context.emit(softplus, x) for x, y in _either_order(op) if context.splat(y) == 0), None)
 
 
 def abs_neg(op: Op, context: Context) -> Value | None:
@@ -285,11 +329,12 @@ def _lossless(source: DType, target: DType) -> bool:
 
 RULES: dict[OpDef, tuple[Rule, ...]] = {
     mul: (mul_one, mul_minus_one, mul_neg_neg, mul_neg_constant),
-    div: (div_one, div_power_of_two, div_neg_neg),
+    div: (div_one, div_power_of_two, div_neg_neg, div_of_inverse),
     neg: (neg_neg, neg_mul_constant),
-    add: (add_zero, add_neg),
+    add: (add_zero, add_negatives, add_neg, add_double),
     sub: (sub_zero, zero_sub, sub_neg),
     pow_: (pow_zero, pow_one, pow_small, pow_inverse),
+    logaddexp: (logaddexp_zero,),
     abs_: (abs_neg,),
     maximum: (idempotent,),
     minimum: (idempotent,),

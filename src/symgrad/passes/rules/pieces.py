@@ -205,6 +205,17 @@ def add_pad(op: Op, context: Context) -> Value | None:
     return None
 
 
+def add_pads(op: Op, context: Context) -> Value | None:
+    """pad(x) + pad(y) = pad(x + y), where the zeros are in the same places"""
+    x, y = (context.maker(v, pad) for v in op.operands)
+    if x is None or y is None or x.attrs != y.attrs:
+        return None
+    a, b = x.operands[0], y.operands[0]
+    if a.type.shape != b.type.shape or not all(map(context.single_use, op.operands)):
+        return None
+    return context.builder.emit(pad, (context.emit(add, a, b),), dict(x.attrs))
+
+
 def _small_part(op: Op) -> bool:
     """Whether a pad is mostly zeros, as one whose operand grows in a loop is."""
     part, whole = op.operands[0].type.shape, op.result.type.shape
@@ -281,7 +292,7 @@ RULES: dict[OpDef, tuple[Rule, ...]] = {
     slice_: (same_shape, slice_slice, slice_broadcast, slice_pad, slice_concat, slice_update),
     update_slice: (update_nothing, update_all, update_own, update_update),
     add_slice: (update_nothing, update_all, update_update, add_to_zeros),
-    add: (add_pad,),
+    add: (add_pads, add_pad),
     pad: (pad_pad,),
     concat: (concat_flat, concat_slices),
 }
