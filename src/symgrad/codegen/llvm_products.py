@@ -1,6 +1,6 @@
 # llvmlite has no types:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownParameterType=false
-"""Products of matrices as calls of BLAS in an LLVM function."""
+"""Products of matrices in an LLVM function: calls of BLAS, but for narrow matrices times vectors."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from symgrad.codegen.blas_routine import Gemm, Gemv, routine_of
 from symgrad.codegen.calls import Blas
 from symgrad.codegen.llvm_blas import BlasCaller
 from symgrad.codegen.llvm_frame import Frame
+from symgrad.codegen.llvm_narrow import Narrow, is_narrow
 from symgrad.codegen.llvm_values import BIT, word
 from symgrad.ir.affine import named
 from symgrad.ir.types import DType
@@ -31,12 +32,16 @@ def emit_product(frame: Frame, call: Blas, dtype: DType) -> None:
             frame.builder.gep(frame.buffers[name], [frame.index(at)], inbounds=True)
             for name, at in zip((call.a, call.b, call.result), places, strict=True)
         )
-        _emit_one(BlasCaller(frame.builder, dtype), call, a, b, result)
+        _emit_one(frame, dtype, call, a, b, result)
 
 
-def _emit_one(blas: BlasCaller, call: Blas, a: Any, b: Any, result: Any) -> None:
+def _emit_one(frame: Frame, dtype: DType, call: Blas, a: Any, b: Any, result: Any) -> None:
+    blas = BlasCaller(frame.builder, dtype)
     alpha, beta = blas.real(call.alpha), blas.real(call.beta)
     match routine_of(call):
+        case Gemv(right) as routine if is_narrow(routine, dtype):
+            matrix, vector = (b, a) if right else (a, b)
+            Narrow(frame, routine, dtype, call.alpha, call.beta, matrix, vector, result).emit()
         case Gemv(right, trans, rows, columns, leading, incx, incy):
             matrix, vector = (b, a) if right else (a, b)
             blas.gemv(
