@@ -9,7 +9,7 @@ from symgrad.ir.core import Op, Value
 from symgrad.ir.dims import Dim, Shape
 from symgrad.ir.opdef import OpDef, Reduce, Reduction
 from symgrad.ir.ops import OPS, dim
-from symgrad.ir.ops.elementwise import add, convert, mul, neg
+from symgrad.ir.ops.elementwise import convert, mul
 from symgrad.ir.ops.shapes import broadcast, reshape, transpose
 from symgrad.ir.types import DType
 from symgrad.passes.literals import Number
@@ -132,23 +132,6 @@ def reduce_splat(op: Op, context: Context) -> Value | None:
     return context.emit(mul, context.number(number, op.result.type), _everywhere(copies, op, context))
 
 
-def sum_of_negative(op: Op, context: Context) -> Value | None:
-    """sum(-x) = -sum(x)"""
-    maker = context.maker(op.operands[0], neg)
-    if maker is None or _count(op.operands[0].type.shape, ints(op, "axes"), context) is None:
-        return None  # of no elements both sums are 0.0
-    return context.emit(neg, context.emit(op.opdef, maker.operands[0], axes=ints(op, "axes")))
-
-
-def sum_of_double(op: Op, context: Context) -> Value | None:
-    """sum(x + x) = sum(x) + sum(x)"""
-    maker = context.maker(op.operands[0], add)
-    if maker is None or maker.operands[0] is not maker.operands[1]:
-        return None
-    found = context.emit(op.opdef, maker.operands[0], axes=ints(op, "axes"))
-    return context.emit(add, found, found)
-
-
 def _count(shape: Shape, axes: Ints, context: Context) -> Dim | None:
     """How many places there are along some axes; None unless that is one size, and certainly not 0."""
     sizes = [shape[axis] for axis in axes]
@@ -197,7 +180,6 @@ RULES: dict[OpDef, tuple[Rule, ...]] = {
         reduce_transpose,
         reduce_reshape,
     )
-    + ((sum_of_negative, sum_of_double) if op.lowering.kind is Reduction.SUM else ())
     + ((reduce_reduce,) if op.lowering.kind is not Reduction.PROD else ())
     for op in OPS.values()
     if isinstance(op.lowering, Reduce)
