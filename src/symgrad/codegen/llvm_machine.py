@@ -44,7 +44,7 @@ def optimized(text: str, machine: Any) -> Any:
     """The LLVM module of a text, made fast."""
     module = binding.parse_assembly(text)
     module.verify()
-    options = binding.create_pipeline_tuning_options(speed_level=3)
+    options = binding.create_pipeline_tuning_options(speed_level=2)
     options.loop_vectorization = options.slp_vectorization = True
     options.loop_interleaving = options.loop_unrolling = True
     builder = binding.create_pass_builder(machine, options)
