@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.runtime.executable import Array, shape_of
+from symgrad.runtime.kept_results import maker
 from symgrad.runtime.late import OUT, late
 from symgrad.runtime.program import Program
 from symgrad.trace.capture import GuardFailed
@@ -189,6 +190,10 @@ def _write_outs(program: Program, arguments: list[str], out: bool, source: Sourc
     for type in program.executable.results:
         if type.rank > 0:
             outs.append(f"r{len(outs)}")
+            kept = maker(type)
+            if kept is not None:
+                rows.append(f"{outs[-1]} = {source.name(kept)}()")
+                continue
             shape = shape_of(type)
             size = str(shape[0]) if len(shape) == 1 else str(shape)
             dtype = "" if type.dtype == np.float64 else f", {source.name(type.dtype)}"
