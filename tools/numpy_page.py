@@ -12,6 +12,7 @@ import numpy as np
 
 from symgrad.ir.ops import BY_UFUNC
 from symgrad.trace import (
+    bessel,
     contractions,
     dispatch,
     einsum_parser,
@@ -26,6 +27,7 @@ from symgrad.trace import (
     numpy_api_shapes,
     numpy_api_writes,
     scipy_linalg,
+    ufunc_methods,
 )
 from symgrad.trace.refusals import CURES
 from symgrad.trace.scipy_special import scipy_compositions, scipy_functions, scipy_ops
@@ -42,7 +44,7 @@ FAMILIES: tuple[tuple[str, tuple[ModuleType, ...]], ...] = (
     ("Joining, splitting, repeating, padding", (numpy_api_joins,)),
     ("Picking elements", (numpy_api_places,)),
     ("Selecting, filling, rounding, asking", (numpy_api_creation,)),
-    ("Differences, grids, polynomials, statistics", (numpy_api_analysis,)),
+    ("Differences, grids, polynomials, statistics", (numpy_api_analysis, bessel)),
     ("Norms and powers of matrices", (numpy_api_norms,)),
     ("Systems of equations, factors and determinants", (numpy_api_linalg,)),
     ("Writing into arrays", (numpy_api_writes,)),
@@ -97,8 +99,8 @@ def _ufuncs() -> Iterable[str]:
     yield _listed(_ufunc_name(u) for u in ops - composed)
     yield "Compositions of ops:\n"
     yield _listed(_ufunc_name(u) for u in composed)
-    reducers = " ".join(u.__name__ for u in dispatch.REDUCERS)
-    yield f"Of their methods: `outer`, and `reduce` of `{reducers}`.\n"
+    reducers = " ".join(u.__name__ for u in (*ufunc_methods.REDUCERS, *ufunc_methods.JOINED))
+    yield f"Of their methods: `outer`, `at`, and `reduce` and `reduceat` of `{reducers} subtract divide`.\n"
 
 
 def _functions() -> Iterable[str]:

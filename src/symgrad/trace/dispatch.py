@@ -11,6 +11,7 @@ import numpy as np
 
 from symgrad.errors import DTypeError, InternalError, UnsupportedError
 from symgrad.trace import (
+    bessel,
     contractions,
     einsum_parser,
     indexing,
@@ -22,6 +23,7 @@ from symgrad.trace import (
     numpy_api_places,
     numpy_api_reductions,
     numpy_api_shapes,
+    ufunc_methods,
     ufuncs,
 )
 from symgrad.trace.lifting import (
@@ -43,6 +45,7 @@ from symgrad.trace.refusals import CURES, OTHERWISE, WRITES
 from symgrad.trace.tracer import Tracer
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    **bessel.TABLE,
     **contractions.TABLE,
     **einsum_parser.TABLE,
     **numpy_api_analysis.TABLE,
@@ -61,15 +64,6 @@ _TAKE_LISTS = frozenset(
 )
 
 _RETURNED = "use what the function returns: y = f(x) instead of f(x, out=y), x = x + y instead of x += y"
-
-REDUCERS: dict[np.ufunc, Any] = {
-    np.add: np.sum,
-    np.multiply: np.prod,
-    np.maximum: np.max,
-    np.minimum: np.min,
-    np.logical_and: np.all,
-    np.logical_or: np.any,
-}
 
 
 class NumPy:
@@ -100,8 +94,10 @@ class NumPy:
                 if dtype is not None:
                     return ufuncs.call_in_dtype(ufunc, operands, dtype, like)
                 return ufuncs.call(ufunc, operands, like)
-            case "reduce" if ufunc in REDUCERS:
-                return _reduce(ufunc, *operands, **options)
+            case "reduce" if ufunc_methods.can_reduce(ufunc):
+                return ufunc_methods.reduce(FUNCTIONS.__getitem__, ufunc, *operands, **options)
+            case "reduceat":
+                return ufunc_methods.reduceat(ufunc, *operands, **options)
             case "outer":
                 _refuse_options(name, options, {})
                 a, b = (prepare(x, like) for x in operands)
@@ -244,20 +240,3 @@ def _refuse_write(name: str, cure: str = _RETURNED) -> NoReturn:
         why="the array would keep its old elements, and the derivative would be wrong",
         cure=cure,
     )
-
-
-def _reduce(
-    ufunc: np.ufunc,
-    array: Any,
-    axis: Any = 0,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    **options: Any,
-) -> Any:
-    """ufunc.reduce, which goes over the first axis unless told otherwise."""
-    if dtype is not None:
-        if ufunc not in (np.add, np.multiply):
-            raise UnsupportedError(f"np.{ufunc.__name__}.reduce: the option dtype= is not supported")
-        options["dtype"] = dtype
-    return FUNCTIONS[REDUCERS[ufunc]](array, axis=axis, keepdims=keepdims, **options)
