@@ -16,11 +16,15 @@ from symgrad.trace import (
     einsum_parser,
     indexing,
     numpy_api_analysis,
+    numpy_api_counts,
     numpy_api_creation,
+    numpy_api_indices,
     numpy_api_joins,
     numpy_api_linalg,
     numpy_api_norms,
+    numpy_api_pieces,
     numpy_api_places,
+    numpy_api_polynomials,
     numpy_api_reductions,
     numpy_api_shapes,
     ufunc_methods,
@@ -49,19 +53,24 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **contractions.TABLE,
     **einsum_parser.TABLE,
     **numpy_api_analysis.TABLE,
+    **numpy_api_counts.TABLE,
+    **numpy_api_indices.TABLE,
     **numpy_api_joins.TABLE,
     **numpy_api_linalg.TABLE,
     **numpy_api_norms.TABLE,
+    **numpy_api_pieces.TABLE,
     **numpy_api_places.TABLE,
+    **numpy_api_polynomials.TABLE,
     **numpy_api_creation.TABLE,
     **numpy_api_reductions.TABLE,
     **numpy_api_shapes.TABLE,
 }
 
 # Functions to which a list is several arrays, not one.
-_TAKE_LISTS = frozenset(
-    {*numpy_api_joins.TABLE, np.select, np.einsum, np.linalg.multi_dot, np.broadcast_arrays}
-)
+_TAKE_LISTS = frozenset({
+    *numpy_api_joins.TABLE, np.select, np.einsum, np.linalg.multi_dot, np.broadcast_arrays, np.choose,
+    np.ravel_multi_index, np.piecewise, np.histogramdd, np.histogram2d,
+})  # fmt: skip
 
 _RETURNED = "use what the function returns: y = f(x) instead of f(x, out=y), x = x + y instead of x += y"
 

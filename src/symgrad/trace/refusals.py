@@ -265,8 +265,4 @@ CURES: dict[Any, str] = {
     np.flatnonzero: _BY_MASK,
     np.argwhere: _BY_MASK,
     np.unique: "call it outside, on numbers that are not traced",
-    np.piecewise: "use np.where, or np.select",
-    np.choose: "use np.where(index == k, ...), or np.take_along_axis",
-    np.geomspace: "use np.exp(np.linspace(np.log(a), np.log(b), n))",
-    np.angle: "use np.arctan2(y, x)",
 }
