@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import textwrap
 from collections.abc import Callable, Iterable
 from types import ModuleType
@@ -14,9 +13,8 @@ from symgrad.ir.ops import BY_UFUNC
 from symgrad.trace import (
     bessel,
     contractions,
-    dispatch,
+    coverage,
     einsum_parser,
-    methods,
     numpy_api_analysis,
     numpy_api_counts,
     numpy_api_creation,
@@ -33,10 +31,10 @@ from symgrad.trace import (
     scipy_linalg,
     ufunc_methods,
 )
+from symgrad.trace.coverage import NAMESPACES, Kind
 from symgrad.trace.refusals import CURES
 from symgrad.trace.scipy_special import scipy_compositions, scipy_functions, scipy_ops
 from symgrad.trace.substitutes import SUBSTITUTES
-from symgrad.trace.tracer import Tracer
 from symgrad.trace.ufunc_compositions import COMPOSITIONS
 
 NUMPY_VERSION = ".".join(np.__version__.split(".")[:2])  # the one whose names the page has
@@ -56,9 +54,8 @@ FAMILIES: tuple[tuple[str, tuple[ModuleType, ...]], ...] = (
     ("Systems of equations, factors and determinants", (numpy_api_linalg,)),
     ("Writing into arrays", (numpy_api_writes,)),
 )
-NAMESPACES: tuple[tuple[str, ModuleType], ...] = (
-    ("np", np), ("np.linalg", np.linalg), ("np.fft", np.fft),
-)  # fmt: skip
+coverage.load_scipy()
+ENTRIES = coverage.entries()
 
 INTRO = f"""# What works of NumPy
 
@@ -95,8 +92,7 @@ trace would freeze. Read them outside and pass them in.
 
 def page() -> str:
     """The text of the page."""
-    importlib.import_module("scipy.special")
-    return "\n".join([INTRO, *_ufuncs(), *_functions(), *_elsewhere(), REFUSED, *_missing()])
+    return "\n".join([INTRO, *_ufuncs(), *_functions(), *_elsewhere(), *_classes(), REFUSED, *_missing(), ""])
 
 
 def _ufuncs() -> Iterable[str]:
@@ -122,7 +118,7 @@ def _elsewhere() -> Iterable[str]:
     yield "### Making arrays\n"
     yield _listed(_name(f) for f in made)
     yield "## Methods and attributes of arrays\n"
-    yield _listed(name for name in dir(np.ndarray) if not name.startswith("_") and _is_there(name))
+    yield _listed(name for name in dir(np.ndarray) if not name.startswith("_") and coverage.has_method(name))
     yield "## The module `math`\n"
     yield "On traced numbers; the result is a traced Python number.\n"
     yield _listed(f"math.{f.__name__}" for f in SUBSTITUTES if f.__module__ == "math")
@@ -134,42 +130,23 @@ def _elsewhere() -> Iterable[str]:
     yield _listed(f"scipy.linalg.{name}" for name in scipy_linalg.TABLE)
 
 
+def _classes() -> Iterable[str]:
+    """What of the above has no derivative."""
+    yield "## Without a derivative\n"
+    yield "Piecewise constant: their derivative is 0.\n"
+    yield _listed(e.name for e in ENTRIES if e.kind is Kind.CONSTANT)
+    yield "Integers, shapes and dtypes; and functions of what is not traced, which run as always:\n"
+    yield _listed(e.name for e in ENTRIES if e.kind is Kind.USABLE)
+
+
 def _missing() -> Iterable[str]:
-    cures = {_name(f): cure for f, cure in CURES.items()}
     yield "### Refused, with what to write instead\n"
-    yield "| function | instead |\n|---|---|"
-    yield "\n".join(f"| `{name}` | {cure} |" for name, cure in sorted(cures.items()))
-    yield "\n### Refused by name\n"
-    there = {*BY_UFUNC, *COMPOSITIONS, *dispatch.FUNCTIONS, *SUBSTITUTES, *numpy_api_writes.TABLE}
-    for name, space in NAMESPACES:
-        found = [getattr(space, n) for n in dir(space) if not n.startswith("_")]
-        names = [
-            f"{name}.{f.__name__}"
-            for f in found
-            if _sees_tracers(f) and f not in there and _name(f) not in cures
-        ]
-        if names:
-            yield _listed(n for n in names if n.count(".") == name.count(".") + 1)
-    yield "Methods and attributes of arrays:\n"
-    yield _listed(name for name in dir(np.ndarray) if not name.startswith("_") and not _is_there(name))
-
-
-def _is_there(name: str) -> bool:
-    """Whether a tracer has the method or attribute."""
-    function = methods.SAME_NAME.get(name)
-    if function is None:
-        return hasattr(Tracer, name)
-    return function not in _dispatched() or function in dispatch.FUNCTIONS or function in COMPOSITIONS
-
-
-def _dispatched() -> set[Any]:
-    """The functions that NumPy hands to tracers."""
-    return {f for _, space in NAMESPACES for f in vars(space).values() if _sees_tracers(f)}
-
-
-def _sees_tracers(function: object) -> bool:
-    """Whether NumPy hands calls of a function to tracers."""
-    return isinstance(function, np.ufunc) or type(function).__name__ == "_ArrayFunctionDispatcher"
+    yield "| why | instead | functions |\n|---|---|---|"
+    groups: dict[tuple[str, str], list[str]] = {}
+    for e in ENTRIES:
+        if e.kind is Kind.REFUSED:
+            groups.setdefault((e.reason, e.cure), []).append(f"`{e.name}`")
+    yield "\n".join(f"| {why} | {cure} | {' '.join(names)} |" for (why, cure), names in groups.items())
 
 
 def _ufunc_name(ufunc: np.ufunc) -> str:
