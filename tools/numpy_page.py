@@ -32,7 +32,6 @@ from symgrad.trace import (
     ufunc_methods,
 )
 from symgrad.trace.coverage import NAMESPACES, Kind
-from symgrad.trace.refusals import CURES
 from symgrad.trace.scipy_special import scipy_compositions, scipy_functions, scipy_ops
 from symgrad.trace.substitutes import SUBSTITUTES
 from symgrad.trace.ufunc_compositions import COMPOSITIONS
@@ -114,7 +113,7 @@ def _functions() -> Iterable[str]:
 
 
 def _elsewhere() -> Iterable[str]:
-    made = [f for f in SUBSTITUTES if getattr(f, "__module__", "") != "math" and f not in CURES]
+    made = [f for f in SUBSTITUTES if getattr(f, "__module__", "") != "math"]
     yield "### Making arrays\n"
     yield _listed(_name(f) for f in made)
     yield "## Methods and attributes of arrays\n"

@@ -8,7 +8,7 @@ test says so.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from types import ModuleType
@@ -18,7 +18,7 @@ import numpy as np
 
 from symgrad.ir.ops import BY_UFUNC
 from symgrad.trace import dispatch, methods, numpy_api_writes, scipy_linalg
-from symgrad.trace.refusals import CURES, OTHERWISE
+from symgrad.trace.refused_names import refusal_of
 from symgrad.trace.scipy_special import scipy_compositions, scipy_functions, scipy_ops
 from symgrad.trace.substitutes import SUBSTITUTES
 from symgrad.trace.tracer import Tracer
@@ -76,70 +76,6 @@ _PLAIN = _names("""
 """)
 # Python functions of NumPy that call what is there.
 _CALLERS = frozenset({"row_stack"})
-_COMPLEX = "use real arithmetic: the real and the imaginary part apart"
-_OUTSIDE = "call it outside, on numbers that are not traced"
-# Why names are refused, what to write instead, and the names.
-_REFUSED: tuple[tuple[str, str, str], ...] = (
-    (
-        "its size depends on values",
-        "keep all elements, and use np.where(mask, x, 0)",
-        "nonzero flatnonzero argwhere trim_zeros unique unique_all unique_counts unique_inverse "
-        "unique_values intersect1d setdiff1d setxor1d union1d",
-    ),
-    ("its remainder's size depends on values", "use np.polyval of both, or np.convolve", "polydiv"),
-    (
-        "there is no sorting yet",
-        "sort outside, and pass the order: x[order]",
-        "sort argsort partition argpartition lexsort sort_complex digitize median nanmedian percentile "
-        "nanpercentile quantile nanquantile",
-    ),
-    (
-        "there are no running sums yet",
-        "use a loop that writes out[i] = out[i - 1] + x[i], or np.tri(n) @ x",
-        "cumsum cumprod cumulative_sum cumulative_prod nancumsum nancumprod unwrap",
-    ),
-    (
-        "there are no eigenvalues, singular values and least squares yet",
-        "use np.linalg.solve, or np.linalg.cholesky",
-        "cond eig eigh eigvals eigvalsh lstsq matrix_rank pinv qr svd svdvals tensorinv tensorsolve "
-        "polyfit roots",
-    ),
-    (
-        "there are no complex numbers yet",
-        _COMPLEX,
-        "fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irfft2 irfftn rfft rfft2 rfftn",
-    ),
-    (
-        "it works on bits",
-        _OUTSIDE,
-        "bitwise_count packbits unpackbits gcd lcm byteswap view getfield setfield",
-    ),
-    (
-        "it makes text, or writes or reads files",
-        "return the value, and print or save it outside",
-        "array2string array_repr array_str datetime_as_string save savetxt savez savez_compressed load "
-        "loadtxt genfromtxt fromfile fromregex dump dumps tofile tobytes",
-    ),
-    ("it is about dates", _OUTSIDE, "busday_count busday_offset is_busday isnat"),
-    (
-        "it looks at the memory of an array, which traced ones have not",
-        _OUTSIDE,
-        "base ctypes data device flags flat strides to_device setflags from_dlpack frombuffer fromstring",
-    ),
-    (
-        "it asks about dtypes alone",
-        "give it dtypes: np.can_cast(x.dtype, ...)",
-        "can_cast common_type min_scalar_type",
-    ),
-    ("it plans, and computes nothing", _OUTSIDE, "einsum_path"),
-    ("it changes the size of an array in place", "use np.resize, or np.concatenate", "resize"),
-    (
-        "NumPy makes a plain array of its argument",
-        "use np.array([...])",
-        "asarray_chkfinite asmatrix fromfunction require",
-    ),
-)
-_REASONS = {name: (reason, cure) for reason, cure, names in reversed(_REFUSED) for name in names.split()}
 
 
 # ---- classes -------------------------------------------------------------------------------------------
@@ -156,16 +92,14 @@ def namespace_entries(prefix: str, space: ModuleType) -> Iterator[Entry]:
         value: Any = getattr(space, name)
         if name.startswith("_") or not callable(value) or isinstance(value, type | ModuleType):
             continue
-        yield _entry(f"{prefix}.{name}", name, value in there or name in _CALLERS, CURES.get(value))
+        yield _entry(f"{prefix}.{name}", name, value in there or name in _CALLERS)
 
 
 def method_entries() -> Iterator[Entry]:
     """The methods and attributes of arrays."""
     for name in sorted(dir(np.ndarray)):
         if not name.startswith("_"):
-            function = methods.SAME_NAME.get(name)
-            cure = CURES.get(function) if isinstance(function, Callable) else None
-            yield _entry(f"ndarray.{name}", name, has_method(name), cure)
+            yield _entry(f"ndarray.{name}", name, has_method(name))
 
 
 def scipy_entries() -> Iterator[Entry]:
@@ -176,17 +110,15 @@ def scipy_entries() -> Iterator[Entry]:
     yield from (Entry(name, Kind.DIFFERENTIABLE) for name in sorted(set(names)))
 
 
-def _entry(full: str, name: str, there: bool, cure: str | None) -> Entry:
+def _entry(full: str, name: str, there: bool) -> Entry:
     """The class of a name that is there, or not."""
     if there:
         kind = Kind.CONSTANT if name in _CONSTANT else Kind.USABLE if name in _USABLE else Kind.DIFFERENTIABLE
         return Entry(full, kind)
     if name in _PLAIN:
         return Entry(full, Kind.USABLE)
-    if name not in _REASONS:
-        return Entry(full, None)
-    reason, otherwise = _REASONS[name]
-    return Entry(full, Kind.REFUSED, reason, cure or otherwise or OTHERWISE)
+    reason, cure = refusal_of(name)
+    return Entry(full, Kind.REFUSED if reason is not None else None, reason or "", cure)
 
 
 def _there() -> set[Any]:

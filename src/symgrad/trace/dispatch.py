@@ -45,7 +45,8 @@ from symgrad.trace.places import caller, construct
 from symgrad.trace.promotion import Weak
 from symgrad.trace.raised import raised
 from symgrad.trace.rank0 import as_numpy_has_it
-from symgrad.trace.refusals import CURES, OTHERWISE, WRITES
+from symgrad.trace.refusals import OTHERWISE, WRITES
+from symgrad.trace.refused_names import refusal_of
 from symgrad.trace.tracer import Tracer
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
@@ -131,11 +132,9 @@ class NumPy:
             if found is None:
                 given = list(tracers_in((args, options)))
                 like.recorder.settle(given)
-                raise UnsupportedError(
-                    f"{name} is not supported on traced arrays",
-                    loc=caller(),
-                    cure=like.recorder.cure(given, CURES.get(function, OTHERWISE)),
-                )
+                why, cure = refusal_of(function.__name__)
+                what = f"{name} is not supported on traced arrays"
+                raise UnsupportedError(what, loc=caller(), why=why, cure=like.recorder.cure(given, cure))
             if function not in _TAKE_LISTS:
                 args = tuple(_joined(x, like) for x in args)
                 options = {key: _joined(x, like) for key, x in options.items()}
@@ -197,7 +196,8 @@ class NumPy:
         if not hasattr(np.ndarray, name):
             raise AttributeError(f"a traced array has no attribute {name!r}")
         what = f"ndarray.{name} is not supported on traced arrays"
-        raise raised(UnsupportedError(what, loc=caller(), cure=OTHERWISE))
+        why, cure = refusal_of(name)
+        raise raised(UnsupportedError(what, loc=caller(), why=why, cure=cure))
 
 
 NUMPY = NumPy()

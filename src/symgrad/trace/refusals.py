@@ -258,11 +258,4 @@ WRITES: dict[Any, str] = {
 }
 
 # What to write instead of a function that is not supported.
-_BY_MASK = "its size is not known: keep all elements, and use np.where(mask, x, 0)"
 OTHERWISE = "write it with functions that are supported (docs/numpy.md lists them), or call it outside"
-CURES: dict[Any, str] = {
-    np.nonzero: _BY_MASK,
-    np.flatnonzero: _BY_MASK,
-    np.argwhere: _BY_MASK,
-    np.unique: "call it outside, on numbers that are not traced",
-}
