@@ -13,6 +13,7 @@ from symgrad.errors import ShapeError, TracedValueError
 from symgrad.ir.ops.gamma import gamma, gammaln
 from symgrad.ir.ops.shapes import concat, reshape
 from symgrad.ir.ops.special import erf, erfc
+from symgrad.trace.concatenators import CONCATENATORS
 from symgrad.trace.known_arrays import known, plain
 from symgrad.trace.layouts import layout_of, relate
 from symgrad.trace.lifting import as_dtype, dtype_of, find_tracer, fit, ints_of, strong
@@ -275,10 +276,13 @@ _ARRAYS: dict[Callable[..., Any], Callable[..., Any]] = {
 
 
 SUBSTITUTES: dict[Callable[..., Any], Callable[..., Any]] = {**_MATH, **_ARRAYS}
-_BY_ID = {id(original): substitute for original, substitute in SUBSTITUTES.items()}
+_BY_ID: dict[int, Any] = {
+    **{id(original): substitute for original, substitute in SUBSTITUTES.items()},
+    **{id(concatenator.original): concatenator for concatenator in CONCATENATORS},
+}
 
 
-def substitute_for(value: object) -> Callable[..., Any] | None:
+def substitute_for(value: object) -> Any:
     """What to call instead of a function; None for functions that see tracers by themselves."""
     found = _BY_ID.get(id(value)) or scipy_substitute(value)
     if found is not None:
