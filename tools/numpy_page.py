@@ -22,8 +22,11 @@ from symgrad.trace import (
     numpy_api_linalg,
     numpy_api_norms,
     numpy_api_places,
+    numpy_api_quantiles,
     numpy_api_reductions,
+    numpy_api_scans,
     numpy_api_shapes,
+    numpy_api_sorting,
     numpy_api_writes,
     scipy_linalg,
 )
@@ -38,6 +41,8 @@ NUMPY_VERSION = ".".join(np.__version__.split(".")[:2])  # the one whose names t
 FAMILIES: tuple[tuple[str, tuple[ModuleType, ...]], ...] = (
     ("Products and contractions", (contractions, einsum_parser)),
     ("Reductions", (numpy_api_reductions,)),
+    ("Running sums and products", (numpy_api_scans,)),
+    ("Sorting, and what sorted arrays tell", (numpy_api_sorting, numpy_api_quantiles)),
     ("Axes and shapes", (numpy_api_shapes,)),
     ("Joining, splitting, repeating, padding", (numpy_api_joins,)),
     ("Picking elements", (numpy_api_places,)),
@@ -74,7 +79,6 @@ write instead where that is known.
 Not there yet:
 
 - **Eigenvalues, singular values and least squares**: `qr`, `eigh`, `svd`, `pinv`, `lstsq`, ...
-- **Sorting and running sums**: `sort`, `argsort`, `cumsum`, `cumprod`, `median`, `percentile`, ...
 - **FFTs and complex numbers.**
 - **Results whose size depends on values**: `nonzero`, `unique`. `x[x > 0]` may be computed with, reduced and
   written to; its size may not be asked.
@@ -98,7 +102,8 @@ def _ufuncs() -> Iterable[str]:
     yield "Compositions of ops:\n"
     yield _listed(_ufunc_name(u) for u in composed)
     reducers = " ".join(u.__name__ for u in dispatch.REDUCERS)
-    yield f"Of their methods: `outer`, and `reduce` of `{reducers}`.\n"
+    running = " ".join(u.__name__ for u in numpy_api_scans.ACCUMULATORS)
+    yield f"Of their methods: `outer`, `reduce` of `{reducers}`,\nand `accumulate` of `{running}`.\n"
 
 
 def _functions() -> Iterable[str]:

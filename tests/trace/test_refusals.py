@@ -146,15 +146,8 @@ def test_numbers_are_rebound_in_place() -> None:
 
 
 UNSUPPORTED: list[tuple[Callable[..., Any], str]] = [
-    (lambda x: np.cumsum(x), "np.cumsum"),
-    (lambda x: x.cumprod(), "np.cumprod"),
-    (lambda x: np.sort(x), "np.sort"),
-    (lambda x: x.argsort(), "np.argsort"),
-    (lambda x: x.sort(), "ndarray.sort"),
-    (lambda x: x.sort(), "ndarray.sort"),
     (lambda x: x.view(np.int64), "ndarray.view"),
     (lambda x: x.flat, "ndarray.flat"),
-    (lambda x: np.median(x), "np.median"),
     (lambda x: np.linalg.pinv(x), "np.linalg.pinv"),
     (lambda x: np.linalg.norm(x, 2), "np.linalg.norm"),
     (lambda x: np.fft.fft(x), "np.fft.fft"),
@@ -162,7 +155,7 @@ UNSUPPORTED: list[tuple[Callable[..., Any], str]] = [
     (lambda x: np.piecewise(x, [x > 0], [np.sin]), "np.piecewise"),
     (lambda x: np.gcd(x.astype(int), 2), "np.gcd"),
     (lambda x: np.frexp(x), "np.frexp"),
-    (lambda x: np.add.accumulate(x), "np.add.accumulate"),
+    (lambda x: np.subtract.accumulate(x), "np.subtract.accumulate"),
     (lambda x: np.subtract.reduce(x), "np.subtract.reduce"),
     (lambda x: np.add(x, 1, where=OUT > 0), "where="),
     (lambda x: np.add(x, 1, order="F"), "order="),
@@ -299,8 +292,8 @@ def test_a_tracer_outlives_its_trace_only_as_an_error() -> None:
         lambda mask, x: x[mask > 0],
         lambda mask, x: 1 if mask[0] > 0 else 2,
         lambda mask, x: x[: int(mask[0])],
-        lambda mask, x: np.sort(mask) * x,
-        lambda mask, x: np.cumsum(mask)[0] + x,
+        lambda mask, x: np.spacing(mask) * x,
+        lambda mask, x: np.histogram(mask)[0][0] + x,
         lambda mask, x: np.nonzero(mask)[0],
     ],
 )

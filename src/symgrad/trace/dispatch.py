@@ -20,8 +20,11 @@ from symgrad.trace import (
     numpy_api_linalg,
     numpy_api_norms,
     numpy_api_places,
+    numpy_api_quantiles,
     numpy_api_reductions,
+    numpy_api_scans,
     numpy_api_shapes,
+    numpy_api_sorting,
     ufuncs,
 )
 from symgrad.trace.lifting import (
@@ -51,13 +54,16 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **numpy_api_norms.TABLE,
     **numpy_api_places.TABLE,
     **numpy_api_creation.TABLE,
+    **numpy_api_quantiles.TABLE,
     **numpy_api_reductions.TABLE,
+    **numpy_api_scans.TABLE,
     **numpy_api_shapes.TABLE,
+    **numpy_api_sorting.TABLE,
 }
 
 # Functions to which a list is several arrays, not one.
 _TAKE_LISTS = frozenset(
-    {*numpy_api_joins.TABLE, np.select, np.einsum, np.linalg.multi_dot, np.broadcast_arrays}
+    {*numpy_api_joins.TABLE, np.select, np.einsum, np.linalg.multi_dot, np.broadcast_arrays, np.lexsort}
 )
 
 _RETURNED = "use what the function returns: y = f(x) instead of f(x, out=y), x = x + y instead of x += y"
@@ -102,6 +108,8 @@ class NumPy:
                 return ufuncs.call(ufunc, operands, like)
             case "reduce" if ufunc in REDUCERS:
                 return _reduce(ufunc, *operands, **options)
+            case "accumulate" if ufunc in numpy_api_scans.ACCUMULATORS:
+                return numpy_api_scans.accumulate(ufunc, *operands, **options)
             case "outer":
                 _refuse_options(name, options, {})
                 a, b = (prepare(x, like) for x in operands)
