@@ -1,4 +1,4 @@
-"""What each step of a program takes: `python -m benchmarks.steps WORKLOAD ...`.
+"""What each step of a program takes: `OMP_NUM_THREADS=1 python -m benchmarks.steps WORKLOAD ...`.
 
 The program is compiled once more with the cycle counter read between its steps, so that each is timed as it
 runs in the program, with what the steps before it left in the caches.
@@ -13,6 +13,7 @@ import ctypes
 import sys
 from functools import partial
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -38,10 +39,10 @@ MOST = 10_000  # steps
 def tick(builder, number: int) -> None:
     """Store the cycle counter."""
     word = ir.IntType(64)
-    counts = builder.module.globals.get(COUNTS)
+    counts: Any = builder.module.globals.get(COUNTS)
     if counts is None:
         counts = ir.GlobalVariable(builder.module, ir.ArrayType(word, MOST), COUNTS)
-        counts.initializer = ir.Constant(counts.value_type, None)
+        setattr(counts, "initializer", ir.Constant(counts.value_type, None))  # noqa: B010
     counter = builder.module.declare_intrinsic("llvm.readcyclecounter", fnty=ir.FunctionType(word, []))
     place = builder.gep(counts, [ir.Constant(word, 0), ir.Constant(word, number)])
     builder.store(builder.call(counter, []), place)

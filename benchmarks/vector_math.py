@@ -36,7 +36,7 @@ SCIPY: dict[str, Callable[..., Any]] = {
 
 
 def looped(names: tuple[str, ...], *operands: Any) -> Callable[..., object]:
-    """The entry of a program that adds functions of the same operands; it takes an array for the result besides."""
+    """The entry of a program that adds functions of its operands, given an array for the result."""
     functions = [library_function(name) for name in names]
     program = symgrad.compile(lambda *xs: sum(function(*xs) for function in functions)).program(*operands)
     return program.executable.entry

@@ -41,7 +41,7 @@ Mark: TypeAlias = "Callable[[Any, int], None]"
 def llvm_text(module: Module, register_bits: int, mark: Mark | None = None) -> str:
     """The LLVM module of a program, not optimised, for registers of so many bits.
 
-    `mark` adds code of a caller's own to the steps: before the first, and after each, with their number so far.
+    `mark` adds code of a caller's own before the first step and after each, given their number so far.
     """
     made = ir.Module(module.name)
     calls = Calls(made, register_bits)
