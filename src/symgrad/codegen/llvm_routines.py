@@ -56,7 +56,14 @@ class _Text:
 
 @cache
 def _text(function: Routine) -> _Text:
-    lines, first = inspect.getsourcelines(function)
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except OSError as error:
+        raise InternalError(
+            f"the text of {function.__qualname__} is not there",
+            why="routines of linear algebra are compiled from their text",
+            cure="install symgrad with its .py files",
+        ) from error
     (tree,) = parse_module(textwrap.dedent("".join(lines))).body
     if not isinstance(tree, ast.FunctionDef) or tree.decorator_list or not _is_plain(tree.args):
         raise InternalError(f"{function.__qualname__} is no plain function with annotated parameters")

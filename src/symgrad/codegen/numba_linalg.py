@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from importlib import import_module
 from typing import Any
 
 from numba.core import types
@@ -21,6 +20,7 @@ from symgrad.codegen.linalg_routines import (
     triangular_product,
     triangular_solve,
 )
+from symgrad.codegen.llvm_routines import routine
 from symgrad.codegen.llvm_symbols import register_blas, register_lapack
 from symgrad.codegen.numba_support import Buffer, lowers
 from symgrad.codegen.routines import ROUTINES
@@ -66,9 +66,7 @@ def _lowered(function: Callable[..., int]) -> None:
             arg if isinstance(had, Buffer) else context.cast(builder, arg, had, types.int64)
             for had, arg in zip(sig.args, args, strict=True)
         ]
-        # The compiler of routines is loaded with a first call: a program from the disk does without it.
-        compiler = import_module("symgrad.codegen.llvm_routines")
-        made = compiler.routine(builder.module, function, as_dtype(_element_type(function, sig.args)))
+        made = routine(builder.module, function, as_dtype(_element_type(function, sig.args)))
         return builder.call(made, values)
 
 

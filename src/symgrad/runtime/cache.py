@@ -96,7 +96,7 @@ class Cache:
 
         def fill(directory: Path) -> None:
             """The files of a program."""
-            (directory / "program.py").write_text(program, encoding="utf-8")
+            (directory / "program.py").write_text(program, encoding="utf-8", errors="backslashreplace")
             (directory / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
             compile(directory / "program.py")
 

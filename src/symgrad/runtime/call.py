@@ -107,7 +107,7 @@ def generated_call(program: Program, fn: Callable[..., Any], slow: Call) -> Call
     source.rows += [
         "  try:",
         f"   scalars = run({', '.join(buffers)})",
-        "  except (TypeError, ValueError): pass",
+        "  except TypeError: pass",
         "  else:",
     ]
     if executable.arena_bytes > 0:

@@ -15,8 +15,8 @@ from symgrad.ir.types import ArrayType, native
 from symgrad.runtime.arena import ArenaPool
 
 # (params..., arrays for the results of rank > 0..., the arena if it has bytes) -> results of rank 0, in
-# order: None, the only one, or a tuple. Raises TypeError or ValueError where an argument is not of the
-# param's type, IndexError where the program reads at a position that is not there.
+# order: None, the only one, or a tuple. Raises TypeError where an argument is not of the param's type, before
+# anything is computed, and the program's own errors: IndexError, ValueError, LinAlgError.
 Entry: TypeAlias = Callable[..., Any]
 
 
