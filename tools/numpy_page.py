@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import textwrap
 from collections.abc import Callable, Iterable
 from types import ModuleType
@@ -12,16 +11,20 @@ import numpy as np
 
 from symgrad.ir.ops import BY_UFUNC
 from symgrad.trace import (
+    bessel,
     contractions,
-    dispatch,
+    coverage,
     einsum_parser,
-    methods,
     numpy_api_analysis,
+    numpy_api_counts,
     numpy_api_creation,
+    numpy_api_indices,
     numpy_api_joins,
     numpy_api_linalg,
     numpy_api_norms,
+    numpy_api_pieces,
     numpy_api_places,
+    numpy_api_polynomials,
     numpy_api_quantiles,
     numpy_api_reductions,
     numpy_api_scans,
@@ -29,11 +32,11 @@ from symgrad.trace import (
     numpy_api_sorting,
     numpy_api_writes,
     scipy_linalg,
+    ufunc_methods,
 )
-from symgrad.trace.refusals import CURES
+from symgrad.trace.coverage import NAMESPACES, Kind
 from symgrad.trace.scipy_special import scipy_compositions, scipy_functions, scipy_ops
 from symgrad.trace.substitutes import SUBSTITUTES
-from symgrad.trace.tracer import Tracer
 from symgrad.trace.ufunc_compositions import COMPOSITIONS
 
 NUMPY_VERSION = ".".join(np.__version__.split(".")[:2])  # the one whose names the page has
@@ -45,16 +48,18 @@ FAMILIES: tuple[tuple[str, tuple[ModuleType, ...]], ...] = (
     ("Sorting, and what sorted arrays tell", (numpy_api_sorting, numpy_api_quantiles)),
     ("Axes and shapes", (numpy_api_shapes,)),
     ("Joining, splitting, repeating, padding", (numpy_api_joins,)),
-    ("Picking elements", (numpy_api_places,)),
-    ("Selecting, filling, rounding, asking", (numpy_api_creation,)),
-    ("Differences, grids, polynomials, statistics", (numpy_api_analysis,)),
+    ("Picking elements", (numpy_api_places, numpy_api_indices)),
+    ("Selecting, filling, rounding, asking", (numpy_api_creation, numpy_api_pieces)),
+    (
+        "Differences, grids, polynomials, statistics",
+        (numpy_api_analysis, numpy_api_polynomials, numpy_api_counts, bessel),
+    ),
     ("Norms and powers of matrices", (numpy_api_norms,)),
     ("Systems of equations, factors and determinants", (numpy_api_linalg,)),
     ("Writing into arrays", (numpy_api_writes,)),
 )
-NAMESPACES: tuple[tuple[str, ModuleType], ...] = (
-    ("np", np), ("np.linalg", np.linalg), ("np.fft", np.fft),
-)  # fmt: skip
+coverage.load_scipy()
+ENTRIES = coverage.entries()
 
 INTRO = f"""# What works of NumPy
 
@@ -65,9 +70,9 @@ Everything below means: on *traced* values, those that depend on the arguments. 
 runs as it always does, and may use all of NumPy.
 
 Python's operators, comparisons, basic slices, integer and boolean index arrays, `None` and `...` in indices,
-iteration over the first axis, and `len` work; so do writes, `x[i] = v`, `x += v`, `out=` and `np.add.at`,
-through views too. [What Python symgrad understands](python.md) has loops, branches and writes. Element types
-are `float64`, `float32`, `float16`, all integers and `bool`, with the promotion of NumPy 2.
+iteration over the first axis, `np.r_`, `np.c_` and `len` work; so do writes, `x[i] = v`, `x += v`, `out=` and
+`np.add.at`, through views too. [What Python symgrad understands](python.md) has loops, branches and writes.
+Element types are `float64`, `float32`, `float16`, all integers and `bool`, with the promotion of NumPy 2.
 
 """
 
@@ -90,8 +95,7 @@ trace would freeze. Read them outside and pass them in.
 
 def page() -> str:
     """The text of the page."""
-    importlib.import_module("scipy.special")
-    return "\n".join([INTRO, *_ufuncs(), *_functions(), *_elsewhere(), REFUSED, *_missing()])
+    return "\n".join([INTRO, *_ufuncs(), *_functions(), *_elsewhere(), *_classes(), REFUSED, *_missing(), ""])
 
 
 def _ufuncs() -> Iterable[str]:
@@ -101,9 +105,10 @@ def _ufuncs() -> Iterable[str]:
     yield _listed(_ufunc_name(u) for u in ops - composed)
     yield "Compositions of ops:\n"
     yield _listed(_ufunc_name(u) for u in composed)
-    reducers = " ".join(u.__name__ for u in dispatch.REDUCERS)
+    reducers = " ".join(u.__name__ for u in (*ufunc_methods.REDUCERS, *ufunc_methods.JOINED))
     running = " ".join(u.__name__ for u in numpy_api_scans.ACCUMULATORS)
-    yield f"Of their methods: `outer`, `reduce` of `{reducers}`,\nand `accumulate` of `{running}`.\n"
+    yield f"Of their methods: `outer`, `at`, `reduce` and `reduceat` of `{reducers} subtract divide`,\n"
+    yield f"and `accumulate` of `{running}`.\n"
 
 
 def _functions() -> Iterable[str]:
@@ -114,11 +119,11 @@ def _functions() -> Iterable[str]:
 
 
 def _elsewhere() -> Iterable[str]:
-    made = [f for f in SUBSTITUTES if getattr(f, "__module__", "") != "math" and f not in CURES]
+    made = [f for f in SUBSTITUTES if getattr(f, "__module__", "") != "math"]
     yield "### Making arrays\n"
     yield _listed(_name(f) for f in made)
     yield "## Methods and attributes of arrays\n"
-    yield _listed(name for name in dir(np.ndarray) if not name.startswith("_") and _is_there(name))
+    yield _listed(name for name in dir(np.ndarray) if not name.startswith("_") and coverage.has_method(name))
     yield "## The module `math`\n"
     yield "On traced numbers; the result is a traced Python number.\n"
     yield _listed(f"math.{f.__name__}" for f in SUBSTITUTES if f.__module__ == "math")
@@ -130,42 +135,23 @@ def _elsewhere() -> Iterable[str]:
     yield _listed(f"scipy.linalg.{name}" for name in scipy_linalg.TABLE)
 
 
+def _classes() -> Iterable[str]:
+    """What of the above has no derivative."""
+    yield "## Without a derivative\n"
+    yield "Piecewise constant: their derivative is 0.\n"
+    yield _listed(e.name for e in ENTRIES if e.kind is Kind.CONSTANT)
+    yield "Integers, shapes and dtypes; and functions of what is not traced, which run as always:\n"
+    yield _listed(e.name for e in ENTRIES if e.kind is Kind.USABLE)
+
+
 def _missing() -> Iterable[str]:
-    cures = {_name(f): cure for f, cure in CURES.items()}
     yield "### Refused, with what to write instead\n"
-    yield "| function | instead |\n|---|---|"
-    yield "\n".join(f"| `{name}` | {cure} |" for name, cure in sorted(cures.items()))
-    yield "\n### Refused by name\n"
-    there = {*BY_UFUNC, *COMPOSITIONS, *dispatch.FUNCTIONS, *SUBSTITUTES, *numpy_api_writes.TABLE}
-    for name, space in NAMESPACES:
-        found = [getattr(space, n) for n in dir(space) if not n.startswith("_")]
-        names = [
-            f"{name}.{f.__name__}"
-            for f in found
-            if _sees_tracers(f) and f not in there and _name(f) not in cures
-        ]
-        if names:
-            yield _listed(n for n in names if n.count(".") == name.count(".") + 1)
-    yield "Methods and attributes of arrays:\n"
-    yield _listed(name for name in dir(np.ndarray) if not name.startswith("_") and not _is_there(name))
-
-
-def _is_there(name: str) -> bool:
-    """Whether a tracer has the method or attribute."""
-    function = methods.SAME_NAME.get(name)
-    if function is None:
-        return hasattr(Tracer, name)
-    return function not in _dispatched() or function in dispatch.FUNCTIONS or function in COMPOSITIONS
-
-
-def _dispatched() -> set[Any]:
-    """The functions that NumPy hands to tracers."""
-    return {f for _, space in NAMESPACES for f in vars(space).values() if _sees_tracers(f)}
-
-
-def _sees_tracers(function: object) -> bool:
-    """Whether NumPy hands calls of a function to tracers."""
-    return isinstance(function, np.ufunc) or type(function).__name__ == "_ArrayFunctionDispatcher"
+    yield "| why | instead | functions |\n|---|---|---|"
+    groups: dict[tuple[str, str], list[str]] = {}
+    for e in ENTRIES:
+        if e.kind is Kind.REFUSED:
+            groups.setdefault((e.reason, e.cure), []).append(f"`{e.name}`")
+    yield "\n".join(f"| {why} | {cure} | {' '.join(names)} |" for (why, cure), names in groups.items())
 
 
 def _ufunc_name(ufunc: np.ufunc) -> str:

@@ -98,6 +98,27 @@ def test_ops_of_a_family(family: str, cli: Cli) -> None:
     assert [row.split()[0] for row in rows[1:]] == [op.name for op in FAMILIES[family]]
 
 
+def test_ops_of_numpy(cli: Cli) -> None:
+    """Every name with its class; one of them by either of its names; what is near to one that is none."""
+    rows = cli("ops", "--numpy").out.splitlines()
+    assert len(rows) > 400
+    assert max(map(len, rows)) <= 120
+    record = cli("ops", "--numpy", "--json").record
+    assert len(record) == len(rows) - 1
+    classes = {row["name"]: row["class"] for row in record}
+    assert classes["np.sin"] == classes["scipy.special.erf"] == "differentiable"
+    assert classes["np.floor"] == classes["ndarray.argmax"] == "piecewise constant"
+    assert classes["np.issubdtype"] == "usable, not differentiable"
+    (one,) = cli("ops", "--numpy", "fft.fft", "--json").record
+    assert one == {
+        "name": "np.fft.fft", "class": "refused", "reason": "there are no complex numbers yet",
+        "cure": "use real arithmetic: the real and the imaginary part apart",
+    }  # fmt: skip
+    missing = cli("ops", "--numpy", "np.sine")
+    assert (missing.code, missing.out) == (2, "")
+    assert "is it np.sin" in missing.err
+
+
 # ---- cache -------------------------------------------------------------------------------------------------
 def test_cache(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     assert cli("cache", "dir").out.strip() == os.environ["SYMGRAD_CACHE_DIR"]

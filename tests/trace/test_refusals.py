@@ -152,11 +152,14 @@ UNSUPPORTED: list[tuple[Callable[..., Any], str]] = [
     (lambda x: np.linalg.norm(x, 2), "np.linalg.norm"),
     (lambda x: np.fft.fft(x), "np.fft.fft"),
     (lambda x: np.nonzero(x), "np.nonzero"),
-    (lambda x: np.piecewise(x, [x > 0], [np.sin]), "np.piecewise"),
+    (lambda x: x.nonzero(), "np.nonzero"),
+    (lambda x: np.unique(x), "np.unique"),
+    (lambda x: np.trim_zeros(x[0]), "np.trim_zeros"),
+    (lambda x: np.polydiv(x[0], [1.0, 2.0]), "np.polydiv"),
     (lambda x: np.gcd(x.astype(int), 2), "np.gcd"),
-    (lambda x: np.frexp(x), "np.frexp"),
     (lambda x: np.subtract.accumulate(x), "np.subtract.accumulate"),
-    (lambda x: np.subtract.reduce(x), "np.subtract.reduce"),
+    (lambda x: np.lcm(x.astype(int), 2), "np.lcm"),
+    (lambda x: np.power.reduce(x), "np.power.reduce"),
     (lambda x: np.add(x, 1, where=OUT > 0), "where="),
     (lambda x: np.add(x, 1, order="F"), "order="),
     (lambda x: np.pad(x, 1, mode="mean"), "mean"),
@@ -222,6 +225,13 @@ def test_the_message() -> None:
     ]
 
 
+# What these give beside traced arrays follows from shapes, or is what they were given.
+NOT_OF_VALUES = frozenset({
+    "tril_indices_from", "triu_indices_from", "diag_indices_from", "histogram", "histogram2d", "histogramdd",
+    "histogram_bin_edges",
+})  # fmt: skip
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_no_function_of_numpy_gives_a_plain_array_for_a_traced_one() -> None:
     silent: list[str] = []
@@ -230,7 +240,7 @@ def test_no_function_of_numpy_gives_a_plain_array_for_a_traced_one() -> None:
             set(dir(module)) - {"test", "info", "save", "savez", "savetxt", "savez_compressed"}
         ):
             function = getattr(module, name)
-            if not callable(function) or isinstance(function, type):
+            if not callable(function) or isinstance(function, type) or name in NOT_OF_VALUES:
                 continue
             for extra in ((), (1,), (X,), (X, X)):
                 try:
@@ -292,8 +302,8 @@ def test_a_tracer_outlives_its_trace_only_as_an_error() -> None:
         lambda mask, x: x[mask > 0],
         lambda mask, x: 1 if mask[0] > 0 else 2,
         lambda mask, x: x[: int(mask[0])],
-        lambda mask, x: np.spacing(mask) * x,
-        lambda mask, x: np.histogram(mask)[0][0] + x,
+        lambda mask, x: np.fft.fft(mask).real * x,
+        lambda mask, x: np.unique(mask)[0] + x,
         lambda mask, x: np.nonzero(mask)[0],
     ],
 )

@@ -11,20 +11,26 @@ import numpy as np
 
 from symgrad.errors import DTypeError, InternalError, UnsupportedError
 from symgrad.trace import (
+    bessel,
     contractions,
     einsum_parser,
     indexing,
     numpy_api_analysis,
+    numpy_api_counts,
     numpy_api_creation,
+    numpy_api_indices,
     numpy_api_joins,
     numpy_api_linalg,
     numpy_api_norms,
+    numpy_api_pieces,
     numpy_api_places,
+    numpy_api_polynomials,
     numpy_api_quantiles,
     numpy_api_reductions,
     numpy_api_scans,
     numpy_api_shapes,
     numpy_api_sorting,
+    ufunc_methods,
     ufuncs,
 )
 from symgrad.trace.lifting import (
@@ -42,17 +48,23 @@ from symgrad.trace.places import caller, construct
 from symgrad.trace.promotion import Weak
 from symgrad.trace.raised import raised
 from symgrad.trace.rank0 import as_numpy_has_it
-from symgrad.trace.refusals import CURES, OTHERWISE, WRITES
+from symgrad.trace.refusals import OTHERWISE, WRITES
+from symgrad.trace.refused_names import refusal_of
 from symgrad.trace.tracer import Tracer
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    **bessel.TABLE,
     **contractions.TABLE,
     **einsum_parser.TABLE,
     **numpy_api_analysis.TABLE,
+    **numpy_api_counts.TABLE,
+    **numpy_api_indices.TABLE,
     **numpy_api_joins.TABLE,
     **numpy_api_linalg.TABLE,
     **numpy_api_norms.TABLE,
+    **numpy_api_pieces.TABLE,
     **numpy_api_places.TABLE,
+    **numpy_api_polynomials.TABLE,
     **numpy_api_creation.TABLE,
     **numpy_api_quantiles.TABLE,
     **numpy_api_reductions.TABLE,
@@ -62,20 +74,12 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 }
 
 # Functions to which a list is several arrays, not one.
-_TAKE_LISTS = frozenset(
-    {*numpy_api_joins.TABLE, np.select, np.einsum, np.linalg.multi_dot, np.broadcast_arrays, np.lexsort}
-)
+_TAKE_LISTS = frozenset({
+    *numpy_api_joins.TABLE, np.select, np.einsum, np.linalg.multi_dot, np.broadcast_arrays, np.choose,
+    np.ravel_multi_index, np.piecewise, np.histogramdd, np.histogram2d, np.lexsort,
+})  # fmt: skip
 
 _RETURNED = "use what the function returns: y = f(x) instead of f(x, out=y), x = x + y instead of x += y"
-
-REDUCERS: dict[np.ufunc, Any] = {
-    np.add: np.sum,
-    np.multiply: np.prod,
-    np.maximum: np.max,
-    np.minimum: np.min,
-    np.logical_and: np.all,
-    np.logical_or: np.any,
-}
 
 
 class NumPy:
@@ -106,8 +110,10 @@ class NumPy:
                 if dtype is not None:
                     return ufuncs.call_in_dtype(ufunc, operands, dtype, like)
                 return ufuncs.call(ufunc, operands, like)
-            case "reduce" if ufunc in REDUCERS:
-                return _reduce(ufunc, *operands, **options)
+            case "reduce" if ufunc_methods.can_reduce(ufunc):
+                return ufunc_methods.reduce(FUNCTIONS.__getitem__, ufunc, *operands, **options)
+            case "reduceat":
+                return ufunc_methods.reduceat(ufunc, *operands, **options)
             case "accumulate" if ufunc in numpy_api_scans.ACCUMULATORS:
                 return numpy_api_scans.accumulate(ufunc, *operands, **options)
             case "outer":
@@ -134,11 +140,9 @@ class NumPy:
             if found is None:
                 given = list(tracers_in((args, options)))
                 like.recorder.settle(given)
-                raise UnsupportedError(
-                    f"{name} is not supported on traced arrays",
-                    loc=caller(),
-                    cure=like.recorder.cure(given, CURES.get(function, OTHERWISE)),
-                )
+                why, cure = refusal_of(function.__name__)
+                what = f"{name} is not supported on traced arrays"
+                raise UnsupportedError(what, loc=caller(), why=why, cure=like.recorder.cure(given, cure))
             if function not in _TAKE_LISTS:
                 args = tuple(_joined(x, like) for x in args)
                 options = {key: _joined(x, like) for key, x in options.items()}
@@ -200,7 +204,8 @@ class NumPy:
         if not hasattr(np.ndarray, name):
             raise AttributeError(f"a traced array has no attribute {name!r}")
         what = f"ndarray.{name} is not supported on traced arrays"
-        raise raised(UnsupportedError(what, loc=caller(), cure=OTHERWISE))
+        why, cure = refusal_of(name)
+        raise raised(UnsupportedError(what, loc=caller(), why=why, cure=cure))
 
 
 NUMPY = NumPy()
@@ -252,20 +257,3 @@ def _refuse_write(name: str, cure: str = _RETURNED) -> NoReturn:
         why="the array would keep its old elements, and the derivative would be wrong",
         cure=cure,
     )
-
-
-def _reduce(
-    ufunc: np.ufunc,
-    array: Any,
-    axis: Any = 0,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    **options: Any,
-) -> Any:
-    """ufunc.reduce, which goes over the first axis unless told otherwise."""
-    if dtype is not None:
-        if ufunc not in (np.add, np.multiply):
-            raise UnsupportedError(f"np.{ufunc.__name__}.reduce: the option dtype= is not supported")
-        options["dtype"] = dtype
-    return FUNCTIONS[REDUCERS[ufunc]](array, axis=axis, keepdims=keepdims, **options)

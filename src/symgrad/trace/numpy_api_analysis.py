@@ -1,4 +1,4 @@
-"""Differences, sums over grids, interpolation, convolution, polynomials and covariances."""
+"""Differences, sums over grids, interpolation, convolution and covariances."""
 
 from __future__ import annotations
 
@@ -193,6 +193,23 @@ def logspace(
     return found if dtype is None else found.astype(dtype)
 
 
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Any:
+    """Numbers from start to stop along a new axis, each the same multiple of the one before."""
+    like = the_tracer((start, stop))
+    first, last = (as_dtype(tracer_of(x, like), F64) for x in (start, stop))
+    sign = np.sign(first)
+    first, last = first / sign, last / sign
+    found = np.power(10.0, np.linspace(np.log10(first), np.log10(last), num, endpoint=endpoint))
+    places = ramp(0, found.shape, like)
+    found = np.where(places == 0, first, found)
+    if endpoint and num > 1:
+        found = np.where(places == num - 1, last, found)
+    found = np.moveaxis(found * sign, 0, axis)
+    return found if dtype is None else found.astype(dtype)
+
+
 # ---- interpolation and convolution -----------------------------------------------------------------------
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """Linear interpolation between the points (xp, fp)."""
@@ -242,28 +259,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     return convolve(a, np.flip(v), mode)
 
 
-# ---- polynomials and covariances -------------------------------------------------------------------------
-def polyval(p: Any, x: Any) -> Any:
-    """The polynomial with these coefficients, highest power first."""
-    like = the_tracer((p, x))
-    x = tracer_of(x, like)
-    found = np.zeros_like(x)
-    for c in p:
-        found = found * x + tracer_of(c, like)
-    return found
-
-
-def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
-    """The powers of a vector as columns."""
-    if x.ndim != 1:
-        raise ShapeError(f"vander: {x.type} is not a vector", loc=caller())
-    columns: list[Any] = []
-    base = as_dtype(x, np.promote_types(x.dtype, np.int64))
-    for _ in range(x.size if N is None else operator.index(N)):
-        columns.append(columns[-1] * base if columns else np.ones_like(base))
-    return np.stack(columns if increasing else columns[::-1], axis=1)
-
-
+# ---- covariances -----------------------------------------------------------------------------------------
 def cov(
     m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None, *, dtype: Any = None
 ) -> Any:
@@ -304,18 +300,32 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     return np.moveaxis(spread, range(len(lead), spread.ndim), range(k, k + len(inner)))
 
 
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+    """A function of an array and an axis, applied over axes one after another, none of which goes away."""
+    found = a
+    for axis in several(axes):
+        k = axis_of(axis, a.ndim)
+        reduced = func(found, k)
+        if np.ndim(reduced) == found.ndim - 1:
+            reduced = np.expand_dims(reduced, k)
+        if np.ndim(reduced) != found.ndim:
+            raise ShapeError("apply_over_axes: the function gives another number of axes", loc=caller())
+        found = reduced
+    return found
+
+
 TABLE: dict[Any, Callable[..., Any]] = {
+    np.apply_over_axes: apply_over_axes,
     np.diff: diff,
     np.ediff1d: ediff1d,
     np.trapezoid: trapezoid,
     np.gradient: gradient,
     np.linspace: linspace,
     np.logspace: logspace,
+    np.geomspace: geomspace,
     np.interp: interp,
     np.convolve: convolve,
     np.correlate: correlate,
-    np.polyval: polyval,
-    np.vander: vander,
     np.cov: cov,
     np.corrcoef: corrcoef,
     np.apply_along_axis: apply_along_axis,

@@ -173,6 +173,23 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     return _truth(np.all(same | (np.isnan(a1) & np.isnan(a2)) if equal_nan else same))
 
 
+def array_equiv(a1: Any, a2: Any) -> Any:
+    """Whether shapes broadcast and elements are equal, as a traced truth."""
+    try:
+        joint_shape("array_equiv", (a1, a2))
+    except ShapeError:
+        return False
+    return _truth(np.all(np.equal(a1, a2)))
+
+
+def angle(z: Any, deg: bool = False) -> Any:
+    """The angle of reals in the complex plane: 0, and π where they are negative."""
+    x = strong(z)
+    x = x if x.dtype.kind == "f" else np.where(x < 0, -1.0, 1.0)
+    turned = np.where(np.signbit(x), np.full_like(x, 180.0 if deg else np.pi), np.zeros_like(x))
+    return np.where(np.isnan(x), np.full_like(x, np.nan), turned)
+
+
 def _truth(x: Tracer) -> Tracer:
     """A traced bool as Python has it."""
     return Tracer(x.value, x.recorder, bool)
@@ -247,6 +264,8 @@ TABLE: dict[Any, Callable[..., Any]] = {
     np.isclose: isclose,
     np.allclose: allclose,
     np.array_equal: array_equal,
+    np.array_equiv: array_equiv,
+    np.angle: angle,
     np.sinc: sinc,
     np.round: round_,
     np.around: round_,

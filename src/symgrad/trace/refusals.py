@@ -258,15 +258,4 @@ WRITES: dict[Any, str] = {
 }
 
 # What to write instead of a function that is not supported.
-_BY_MASK = "its size is not known: keep all elements, and use np.where(mask, x, 0)"
 OTHERWISE = "write it with functions that are supported (docs/numpy.md lists them), or call it outside"
-CURES: dict[Any, str] = {
-    np.nonzero: _BY_MASK,
-    np.flatnonzero: _BY_MASK,
-    np.argwhere: _BY_MASK,
-    np.unique: "call it outside, on numbers that are not traced",
-    np.piecewise: "use np.where, or np.select",
-    np.choose: "use np.where(index == k, ...), or np.take_along_axis",
-    np.geomspace: "use np.exp(np.linspace(np.log(a), np.log(b), n))",
-    np.angle: "use np.arctan2(y, x)",
-}

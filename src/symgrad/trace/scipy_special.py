@@ -20,6 +20,7 @@ from symgrad.ir.ops.elementwise import sigmoid
 from symgrad.ir.ops.gamma import MAX_ORDER, digamma, gamma, gammaln, polygamma, trigamma
 from symgrad.ir.ops.special import erf, erfc, softplus, xlog1py, xlogy
 from symgrad.ir.types import F64
+from symgrad.trace import bessel
 from symgrad.trace.lifting import as_dtype, find_tracer
 from symgrad.trace.places import caller
 from symgrad.trace.tracer import Tracer
@@ -71,6 +72,10 @@ _SCIPY_COMPOSED: dict[str, Composition] = {
     "logit": lambda x: np.log(x / (1 - x)),
     "log_expit": lambda x: -softplus(-x),
     "loggamma": _loggamma,
+    "i0": bessel.i0,
+    "i0e": bessel.i0e,
+    "i1": bessel.i1,
+    "i1e": bessel.i1e,
     "ndtr": lambda x: 0.5 * erfc(x * -math.sqrt(0.5)),
 }
 

@@ -13,9 +13,11 @@ from symgrad.errors import ShapeError, TracedValueError
 from symgrad.ir.ops.gamma import gamma, gammaln
 from symgrad.ir.ops.shapes import concat, reshape
 from symgrad.ir.ops.special import erf, erfc
+from symgrad.trace.concatenators import CONCATENATORS
 from symgrad.trace.known_arrays import known, plain
 from symgrad.trace.layouts import layout_of, relate
 from symgrad.trace.lifting import as_dtype, dtype_of, find_tracer, fit, ints_of, strong
+from symgrad.trace.numpy_api_pieces import fill_pieces
 from symgrad.trace.places import caller
 from symgrad.trace.running import running_recorder
 from symgrad.trace.scipy_linalg import scipy_substitute
@@ -81,6 +83,19 @@ def _dist(p: Any, q: Any) -> Any:
     )
 
 
+def _ldexp(x: Any, i: Any) -> Any:
+    if find_tracer((x, i)) is None:
+        return math.ldexp(x, i)
+    return python_number(np.ldexp(double("math.ldexp", x), i), float)
+
+
+def _frexp(x: Any) -> Any:
+    if find_tracer((x,)) is None:
+        return math.frexp(x)
+    fraction, exponent = np.frexp(double("math.frexp", x))
+    return python_number(fraction, float), python_number(exponent, int)
+
+
 _SAME_NAMES = """
     sin cos tan sinh cosh tanh exp exp2 expm1 log2 log10 log1p sqrt cbrt fabs copysign fmod degrees radians
 """
@@ -102,6 +117,8 @@ _MATH: dict[Callable[..., Any], Callable[..., Any]] = {
         for name in ("isnan", "isinf", "isfinite")
     },
     math.fsum: functools.wraps(math.fsum)(_fsum),
+    math.ldexp: functools.wraps(math.ldexp)(_ldexp),
+    math.frexp: functools.wraps(math.frexp)(_frexp),
     math.dist: functools.wraps(math.dist)(_dist),
 }
 
@@ -225,6 +242,18 @@ def _full_like(
     return _full(np.shape(a) if shape is None else shape, fill_value, wanted)
 
 
+@functools.wraps(np.piecewise)
+def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **options: Any) -> Any:
+    given, conditions = plain(x), plain(condlist)
+    if find_tracer((given, conditions)) is not None or running_recorder() is None:
+        return np.piecewise(given, conditions, funclist, *args, **options)
+    known_x = np.atleast_1d(np.asarray(given))
+    first: Any = np.asarray(conditions)
+    truths = np.reshape(first.astype(bool), (-1, *known_x.shape))
+    found = fill_pieces(_known(np.zeros_like(known_x)), known_x, list(truths), funclist, args, options)
+    return np.reshape(found, np.shape(given))
+
+
 _ARRAYS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.array: _as_array(np.array, copies=True),
     np.asarray: _as_array(np.asarray, copies=False),
@@ -235,6 +264,7 @@ _ARRAYS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.full_like: _full_like,
     np.empty: _empty,
     np.empty_like: _empty_like,
+    np.piecewise: _piecewise,
     **{
         make: _made_known(make)
         for make in (
@@ -246,10 +276,13 @@ _ARRAYS: dict[Callable[..., Any], Callable[..., Any]] = {
 
 
 SUBSTITUTES: dict[Callable[..., Any], Callable[..., Any]] = {**_MATH, **_ARRAYS}
-_BY_ID = {id(original): substitute for original, substitute in SUBSTITUTES.items()}
+_BY_ID: dict[int, Any] = {
+    **{id(original): substitute for original, substitute in SUBSTITUTES.items()},
+    **{id(concatenator.original): concatenator for concatenator in CONCATENATORS},
+}
 
 
-def substitute_for(value: object) -> Callable[..., Any] | None:
+def substitute_for(value: object) -> Any:
     """What to call instead of a function; None for functions that see tracers by themselves."""
     found = _BY_ID.get(id(value)) or scipy_substitute(value)
     if found is not None:

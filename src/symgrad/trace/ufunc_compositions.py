@@ -12,6 +12,7 @@ from symgrad.errors import DTypeError
 from symgrad.ir.ops.elementwise import pow_
 from symgrad.ir.types import BOOL, DType
 from symgrad.trace.contractions import matmul, matvec, vecdot, vecmat
+from symgrad.trace.float_parts import frexp, ldexp, nextafter, spacing
 from symgrad.trace.lifting import align, as_dtype, kind_of, strong, the_tracer
 from symgrad.trace.places import caller
 from symgrad.trace.promotion import loop_dtypes
@@ -167,6 +168,10 @@ COMPOSITIONS: dict[numpy.ufunc, Composition] = {
     np.heaviside: _heaviside,
     np.divmod: lambda x, y: (np.floor_divide(x, y), np.remainder(x, y)),
     np.modf: _modf,
+    np.ldexp: ldexp,
+    np.frexp: frexp,
+    np.spacing: spacing,
+    np.nextafter: nextafter,
     np.matmul: matmul,
     np.vecdot: vecdot,
     np.matvec: matvec,

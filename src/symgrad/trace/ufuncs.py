@@ -27,7 +27,7 @@ from symgrad.trace.lifting import (
 )
 from symgrad.trace.places import caller
 from symgrad.trace.promotion import Weak, loop_dtypes, weak_kind
-from symgrad.trace.refusals import OTHERWISE
+from symgrad.trace.refused_names import refusal_of
 from symgrad.trace.scipy_special import scipy_compositions, scipy_ops
 from symgrad.trace.tracer import Tracer
 from symgrad.trace.ufunc_compositions import COMPOSITIONS
@@ -78,8 +78,9 @@ def call(ufunc: np.ufunc, operands: tuple[Any, ...], like: Tracer) -> Any:
     op = BY_UFUNC.get(ufunc) or scipy_ops().get(ufunc)
     if op is None:
         like.recorder.settle(tracers_in(xs))
+        why, cure = refusal_of(ufunc.__name__)
         raise UnsupportedError(
-            f"{name_of(ufunc)} is not supported on traced arrays", loc=caller(), cure=OTHERWISE
+            f"{name_of(ufunc)} is not supported on traced arrays", loc=caller(), why=why, cure=cure
         )
     if ufunc in _BELOW:
         return _compare(ufunc, xs, like)
