@@ -110,6 +110,19 @@ def test_what_is_no_number(dtype: DType) -> None:
     assert run(dtype.type(1)) == 1
 
 
+@pytest.mark.parametrize("target", ["interpreter", "numba_cpu"])
+def test_unaligned_arrays_are_copied(target: str) -> None:
+    x = unaligned(np.arange(5.0))
+    record = np.ones(1, dtype=[("b", "u1"), ("v", "f8", (5,))])["v"][0]
+    f = symgrad.value_and_grad(lambda x: np.sum(x**2), target=target)
+    for given in (x, record, x):
+        value, gradient = f(given)
+        assert value == np.sum(given**2)
+        np.testing.assert_array_equal(gradient, 2 * given)
+    captured = symgrad.compile(lambda y: np.sum(y * x), target=target)
+    assert captured(np.ones(5)) == captured(np.ones(5)) == 10.0
+
+
 def test_an_array_that_changes_while_a_number_is_converted(scaled: Callable[..., Any]) -> None:
     x = X.copy()
 

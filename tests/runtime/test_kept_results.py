@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -87,6 +88,29 @@ def test_what_the_caller_changed_is_not_given_out_again(loss: Any) -> None:
         np.testing.assert_array_equal(g, 2 * x)
 
 
+def test_a_weak_reference_never_sees_another_result(loss: Any) -> None:
+    x = np.ones(N)
+    for _ in range(4):
+        _, g = loss(x)
+        seen = weakref.ref(g)
+        del g
+        for k in range(4):
+            loss(x * (k + 3))
+        left = seen()
+        assert left is None or np.all(left == 2)
+        del left
+
+
+def test_memory_that_an_array_was_given_is_not_written(loss: Any) -> None:
+    x, data = np.ones(N), bytes(8 * N)
+    for _ in range(3):
+        _, g = loss(x)
+        g.__setstate__((1, (N,), np.dtype("f8"), False, data))
+        del g
+        loss(x)
+    assert not any(data)
+
+
 def test_threads_have_memory_of_their_own(loss: Any) -> None:
     def run(k: int) -> bool:
         for j in range(50):
@@ -131,6 +155,7 @@ def test_threads_leave_no_more_than_is_held_back() -> None:
 
 TRACED = """
 import sys
+import weakref
 
 def look(frame, event, arg):
     frame.f_locals  # as a debugger does: on Python 3.11 and 3.12 a dict then refers to what it shows

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from weakref import getweakrefcount
 
 import numpy as np
 
@@ -37,8 +38,10 @@ def maker(type: ArrayType) -> Callable[[], Array] | None:
             control = object()
             # Measured side by side: a debugger may refer to what lies in this frame.
             alone = _references(array) <= _references(control) <= ALONE
+            alone = alone and getweakrefcount(array) == 0
             # A caller may have changed what it was given; such an array is dropped.
-            if not alone or (array.shape == shape and array.dtype is dtype and array.flags.carray):
+            same = array.shape == shape and array.dtype is dtype and array.base is None
+            if not alone or (same and array.flags.carray):
                 held.append(array)
                 if alone:
                     found = array
