@@ -18,7 +18,7 @@ from benchmarks.timing import run_pinned
 NAME = "compile_time"
 STEPS = (10, 1_000, 100_000)
 CELLS = 500
-LIMIT = 3.0  # promised seconds, with the import of numba
+LIMIT = 0.8  # promised seconds, with the imports
 SPREAD = 0.2  # promised of each number of steps against the others
 
 

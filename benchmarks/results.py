@@ -23,9 +23,8 @@ class Row:
     workload: str
     times: dict[str, Timing] = field(default_factory=dict[str, Timing])  # by contender
     first: dict[str, float] = field(default_factory=dict[str, float])  # seconds of a contender's first call
-    warm: float | None = (
-        None  # seconds of symgrad from `import symgrad` to the first result, from a full cache
-    )
+    # Seconds of symgrad from `import symgrad` to the first result, from a full cache.
+    warm: float | None = None
     arena: int | None = None  # bytes
     lower_bound: int | None = None  # bytes that are alive at once at the peak
     refused: dict[str, str] = field(default_factory=dict[str, str])  # what contenders said that failed

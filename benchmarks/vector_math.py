@@ -14,12 +14,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numba
 import numpy as np
 from scipy import special
 
+import symgrad
 from benchmarks.timing import interleaved, timer
-from symgrad.codegen import numba_vmath
 from symgrad.codegen.vmath import VMATH
 
 SIZE = 4096
@@ -36,15 +35,11 @@ SCIPY: dict[str, Callable[..., Any]] = {
 }
 
 
-def looped(names: tuple[str, ...]) -> Callable[..., None]:
-    """A compiled loop that adds functions of the same operands."""
-    arity = VMATH[names[0]].arity
-    operands = ", ".join("xy"[:arity])
-    called = " + ".join(f"{name}({', '.join(f'{x}[i]' for x in 'xy'[:arity])})" for name in names)
-    text = f"def loop({operands}, out):\n    for i in range(out.size):\n        out[i] = {called}\n"
-    space: dict[str, Any] = {name: getattr(numba_vmath, name) for name in names}
-    exec(text, space)
-    return numba.njit(error_model="numpy")(space["loop"])
+def looped(names: tuple[str, ...], *operands: Any) -> Callable[..., object]:
+    """The entry of a program that adds functions of its operands, given an array for the result."""
+    functions = [library_function(name) for name in names]
+    program = symgrad.compile(lambda *xs: sum(function(*xs) for function in functions)).program(*operands)
+    return program.executable.entry
 
 
 def operands_of(name: str, dtype: type[np.floating]) -> tuple[Any, ...]:
@@ -85,7 +80,7 @@ def of_function(name: str, dtype: type[np.floating]) -> dict[str, float]:
     operands = operands_of(name, dtype)
     out = np.empty_like(operands[0])
     calls: dict[str, Callable[[], object]] = {
-        "symgrad": partial(looped((name,)), *operands, out),
+        "symgrad": partial(looped((name,), *operands), *operands, out),
         "library": partial(library_function(name), *operands),
     }
     compiled = jax_function(name)
@@ -99,7 +94,9 @@ def of_pair(pair: tuple[str, str], dtype: type[np.floating]) -> float:
     operands = operands_of(pair[0], dtype)
     out = np.empty_like(operands[0])
     loops = {"first": pair[:1], "second": pair[1:], "both": pair}
-    times = nanoseconds({key: partial(looped(names), *operands, out) for key, names in loops.items()})
+    times = nanoseconds(
+        {key: partial(looped(names, *operands), *operands, out) for key, names in loops.items()}
+    )
     return times["both"] / (times["first"] + times["second"])
 
 

@@ -1,4 +1,4 @@
-"""The functions of NumPy that have a derivative, or are linear: the table of notes/NUMPY.md, section 1.2."""
+"""The functions of NumPy that have a derivative, or are linear."""
 
 from __future__ import annotations
 

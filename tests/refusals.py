@@ -310,7 +310,7 @@ def reads_file(x: Any) -> Any:
 
 # ---- what is not there -----------------------------------------------------------------------------------
 def unsupported_function(x: Any) -> Any:
-    return np.median(x)
+    return np.fft.fft(x)
 
 
 def library_function(x: Any) -> Any:

@@ -15,7 +15,7 @@ from symgrad.codegen.llvm_machine import loaded, object_code
 from symgrad.codegen.llvm_program import llvm_text
 from symgrad.codegen.module_source import ModuleSource
 from symgrad.codegen.numba_vmath import interpreted
-from symgrad.codegen.scalar_source import ENTRY
+from symgrad.codegen.scalar_source import NUMBA_ENTRY
 from symgrad.codegen.scalar_source import VMATH as VMATH_MODULE
 from symgrad.codegen.target import TARGETS
 from symgrad.codegen.vmath import VMATH
@@ -90,7 +90,7 @@ def plain(source: ModuleSource) -> Call:
         return function
 
     own = {
-        ENTRY: SimpleNamespace(kernel=identity, program=identity, entry=lambda _: identity),
+        NUMBA_ENTRY: SimpleNamespace(kernel=identity, program=identity, entry=lambda _: identity),
         VMATH_MODULE: SimpleNamespace(**{name: interpreted(function) for name, function in VMATH.items()}),
     }
 

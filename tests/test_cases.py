@@ -19,10 +19,7 @@ from cases.cases import CASES, run_case
 PENDING: dict[str, str] = {
     "P10": "grad np.float64(nan)",  # a root at 0 of what stays 0: the chain rule has 0 · inf
     "L14": "grad np.float64(0.0)",  # a tail that is lost to rounding before it can be differentiated
-    "D03": "np.cumprod is not supported",
     "D05": "Singular matrix",  # the gradient of a determinant that is zero
-    "B07": "np.cumsum is not supported",
-    "S05": "np.sort is not supported",
 }
 
 # Cases that other tools may refuse, and that are right here: writes in place and traced masks.

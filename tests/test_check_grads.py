@@ -290,3 +290,23 @@ def test_the_complex_step_is_not_trusted_where_it_disagrees(curve) -> None:
     found = slope(curve, (1.0,), STEPS, EPSILON, 1e-6, analytic=True)
     assert not found.exact
     np.testing.assert_allclose(found.value, [4.0], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("size", "wrong"), [(1e8, 1e-5), (1e10, 1e-3)])
+def test_what_rounding_hides_is_said(size: float, wrong: float) -> None:
+    """A function of large values is rounded so much that a small error of its gradient cannot be seen."""
+
+    def loss(x):
+        off = np.sum(np.abs(x))
+        return size + off + wrong * stop_gradient(off)
+
+    report = compile_grad(loss, target="interpreter").check(np.linspace(0.5, 1.5, 4))
+    assert report.ok
+    assert report.resolution > wrong
+    assert f"hides relative errors up to {report.resolution:.2g}" in str(report)
+    record = report.record()
+    assert isinstance(record, dict)
+    assert record["resolution"] == report.resolution
+    exact = compile_grad(lambda x: np.sum(x * x), target="interpreter").check(np.linspace(0.5, 1.5, 4))
+    assert exact.resolution < exact.rtol
+    assert str(exact).endswith("right, up to a relative error of 1e-06")

@@ -25,8 +25,11 @@ from symgrad.trace import (
     numpy_api_pieces,
     numpy_api_places,
     numpy_api_polynomials,
+    numpy_api_quantiles,
     numpy_api_reductions,
+    numpy_api_scans,
     numpy_api_shapes,
+    numpy_api_sorting,
     numpy_api_writes,
     scipy_linalg,
     ufunc_methods,
@@ -41,6 +44,8 @@ NUMPY_VERSION = ".".join(np.__version__.split(".")[:2])  # the one whose names t
 FAMILIES: tuple[tuple[str, tuple[ModuleType, ...]], ...] = (
     ("Products and contractions", (contractions, einsum_parser)),
     ("Reductions", (numpy_api_reductions,)),
+    ("Running sums and products", (numpy_api_scans,)),
+    ("Sorting, and what sorted arrays tell", (numpy_api_sorting, numpy_api_quantiles)),
     ("Axes and shapes", (numpy_api_shapes,)),
     ("Joining, splitting, repeating, padding", (numpy_api_joins,)),
     ("Picking elements", (numpy_api_places, numpy_api_indices)),
@@ -66,8 +71,8 @@ runs as it always does, and may use all of NumPy.
 
 Python's operators, comparisons, basic slices, integer and boolean index arrays, `None` and `...` in indices,
 iteration over the first axis, `np.r_`, `np.c_` and `len` work; so do writes, `x[i] = v`, `x += v`, `out=` and
-`np.add.at`, through views too. [What Python symgrad understands](python.md) has loops, branches and writes. Element types
-are `float64`, `float32`, `float16`, all integers and `bool`, with the promotion of NumPy 2.
+`np.add.at`, through views too. [What Python symgrad understands](python.md) has loops, branches and writes.
+Element types are `float64`, `float32`, `float16`, all integers and `bool`, with the promotion of NumPy 2.
 
 """
 
@@ -79,7 +84,6 @@ write instead where that is known.
 Not there yet:
 
 - **Eigenvalues, singular values and least squares**: `qr`, `eigh`, `svd`, `pinv`, `lstsq`, ...
-- **Sorting and running sums**: `sort`, `argsort`, `cumsum`, `cumprod`, `median`, `percentile`, ...
 - **FFTs and complex numbers.**
 - **Results whose size depends on values**: `nonzero`, `unique`. `x[x > 0]` may be computed with, reduced and
   written to; its size may not be asked.
@@ -102,7 +106,9 @@ def _ufuncs() -> Iterable[str]:
     yield "Compositions of ops:\n"
     yield _listed(_ufunc_name(u) for u in composed)
     reducers = " ".join(u.__name__ for u in (*ufunc_methods.REDUCERS, *ufunc_methods.JOINED))
-    yield f"Of their methods: `outer`, `at`, and `reduce` and `reduceat` of `{reducers} subtract divide`.\n"
+    running = " ".join(u.__name__ for u in numpy_api_scans.ACCUMULATORS)
+    yield f"Of their methods: `outer`, `at`, `reduce` and `reduceat` of `{reducers} subtract divide`,\n"
+    yield f"and `accumulate` of `{running}`.\n"
 
 
 def _functions() -> Iterable[str]:

@@ -96,10 +96,50 @@ def test_the_number_of_arguments(scaled: Callable[..., Any], count: int) -> None
         scaled(2.0, X, y=X)
 
 
-@pytest.mark.parametrize("bad", [None, "2", X, 1j, [1.0]], ids=lambda bad: type(bad).__name__)
-def test_what_is_no_number(scaled: Callable[..., Any], bad: Any) -> None:
-    with pytest.raises(TypeError):
-        scaled(bad, X, np.empty((2, 3)))
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_what_is_no_number(dtype: DType) -> None:
+    run = entry_of(lambda a: a, dtype.type(1))
+    bad: list[Any] = [None, "2", X, 1j, [1.0], object()]
+    if dtype.kind in "iu":
+        bad += [2.5, 2**64, np.iinfo(dtype).max + 1, np.iinfo(dtype).min - 1]
+    if dtype.kind == "b":
+        bad += [1, 0, 1.0, 2]
+    for value in bad:
+        with pytest.raises(TypeError, match="not of the type that this is compiled for"):
+            run(value)
+    assert run(dtype.type(1)) == 1
+
+
+@pytest.mark.parametrize("target", ["interpreter", "numba_cpu"])
+def test_unaligned_arrays_are_copied(target: str) -> None:
+    x = unaligned(np.arange(5.0))
+    record = np.ones(1, dtype=[("b", "u1"), ("v", "f8", (5,))])["v"][0]
+    f = symgrad.value_and_grad(lambda x: np.sum(x**2), target=target)
+    for given in (x, record, x):
+        value, gradient = f(given)
+        assert value == np.sum(given**2)
+        np.testing.assert_array_equal(gradient, 2 * given)
+    captured = symgrad.compile(lambda y: np.sum(y * x), target=target)
+    assert captured(np.ones(5)) == captured(np.ones(5)) == 10.0
+
+
+def test_an_array_that_changes_while_a_number_is_converted(scaled: Callable[..., Any]) -> None:
+    x = X.copy()
+
+    class Sly:
+        def __float__(self) -> float:
+            x.resize((1, 3), refcheck=False)
+            return 2.0
+
+    with pytest.raises(TypeError, match="not of the type"):
+        scaled(Sly(), x, np.empty((2, 3)))
+
+
+@pytest.mark.parametrize("target", ["interpreter", "numba_cpu"])
+def test_a_number_that_does_not_fit_is_traced_anew(target: str) -> None:
+    f = symgrad.compile(lambda x, k: np.sum(x) * k, target=target)
+    assert f(X, 3) == 45.0
+    assert f(X, 2**70) == 15.0 * 2.0**70
 
 
 def test_minus_one_is_a_number(scaled: Callable[..., Any]) -> None:
@@ -226,6 +266,11 @@ def test_the_module_for_numba() -> None:
     np.testing.assert_allclose(found, 2 * value, rtol=1e-14)
     np.testing.assert_allclose(written, gradient, rtol=1e-13)
     np.testing.assert_allclose(module.call(x, w)[1], gradient, rtol=1e-13)
+    loss(x, w)
+    assert loss.numba_module(x, w) is loss.numba_module()
+    for out in (np.empty((3, 3)), np.empty((5, 3))):
+        with pytest.raises(ValueError, match="not of the shape"):
+            run(x, w, out)
     shared = symgrad.compile_grad(loss.fn, parallel=2, target="numba_cpu")
     with pytest.raises((ArgumentError, SymgradError), match="several threads"):
         shared.numba_module(x, w)

@@ -208,3 +208,14 @@ def test_what_does_not_fit_is_refused() -> None:
         symgrad.compile_grad(norm(lambda a: scipy.linalg.solve_triangular(a, a, trans=3)))(A)
     with pytest.raises(UnsupportedError, match="these arguments"):
         symgrad.compile_grad(norm(lambda a: scipy.linalg.inv(a, assume_a="pos")))(A)
+
+
+@pytest.mark.parametrize("n", [64, 65, 100])
+def test_determinants_of_matrices_of_more_rows_than_a_program_writes_down(n: int) -> None:
+    a = np.random.default_rng(n).standard_normal((n, n)) / np.sqrt(n)
+    value, gradient = symgrad.value_and_grad(lambda a: np.linalg.slogdet(a)[1], target="interpreter")(a)
+    np.testing.assert_allclose(value, np.linalg.slogdet(a)[1], rtol=1e-12)
+    np.testing.assert_allclose(gradient, np.linalg.inv(a).T, rtol=1e-8, atol=1e-8)
+    value, gradient = symgrad.value_and_grad(np.linalg.det, target="interpreter")(np.stack([a, a])[0])
+    np.testing.assert_allclose(value, np.linalg.det(a), rtol=1e-11)
+    np.testing.assert_allclose(gradient, np.linalg.det(a) * np.linalg.inv(a).T, rtol=1e-8, atol=1e-10)

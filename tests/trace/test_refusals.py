@@ -146,15 +146,8 @@ def test_numbers_are_rebound_in_place() -> None:
 
 
 UNSUPPORTED: list[tuple[Callable[..., Any], str]] = [
-    (lambda x: np.cumsum(x), "np.cumsum"),
-    (lambda x: x.cumprod(), "np.cumprod"),
-    (lambda x: np.sort(x), "np.sort"),
-    (lambda x: x.argsort(), "np.argsort"),
-    (lambda x: x.sort(), "ndarray.sort"),
-    (lambda x: x.sort(), "ndarray.sort"),
     (lambda x: x.view(np.int64), "ndarray.view"),
     (lambda x: x.flat, "ndarray.flat"),
-    (lambda x: np.median(x), "np.median"),
     (lambda x: np.linalg.pinv(x), "np.linalg.pinv"),
     (lambda x: np.linalg.norm(x, 2), "np.linalg.norm"),
     (lambda x: np.fft.fft(x), "np.fft.fft"),
@@ -164,8 +157,8 @@ UNSUPPORTED: list[tuple[Callable[..., Any], str]] = [
     (lambda x: np.trim_zeros(x[0]), "np.trim_zeros"),
     (lambda x: np.polydiv(x[0], [1.0, 2.0]), "np.polydiv"),
     (lambda x: np.gcd(x.astype(int), 2), "np.gcd"),
+    (lambda x: np.subtract.accumulate(x), "np.subtract.accumulate"),
     (lambda x: np.lcm(x.astype(int), 2), "np.lcm"),
-    (lambda x: np.add.accumulate(x), "np.add.accumulate"),
     (lambda x: np.power.reduce(x), "np.power.reduce"),
     (lambda x: np.add(x, 1, where=OUT > 0), "where="),
     (lambda x: np.add(x, 1, order="F"), "order="),
@@ -309,8 +302,8 @@ def test_a_tracer_outlives_its_trace_only_as_an_error() -> None:
         lambda mask, x: x[mask > 0],
         lambda mask, x: 1 if mask[0] > 0 else 2,
         lambda mask, x: x[: int(mask[0])],
-        lambda mask, x: np.sort(mask) * x,
-        lambda mask, x: np.cumsum(mask)[0] + x,
+        lambda mask, x: np.fft.fft(mask).real * x,
+        lambda mask, x: np.unique(mask)[0] + x,
         lambda mask, x: np.nonzero(mask)[0],
     ],
 )

@@ -1,7 +1,6 @@
 """Calls that NumPy's protocols do not hand to traced arrays, or would get silently wrong.
 
-They are those of notes/NUMPY.md, 1.3 and 1.4. Each is right, value and gradient, or refused with words that
-name the way out.
+Each is right, value and gradient, or refused with words that name the way out.
 """
 
 from __future__ import annotations

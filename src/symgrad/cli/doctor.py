@@ -29,7 +29,7 @@ from symgrad.runtime.tables import Json, bytes_text, pairs, seconds_text
 
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "networkx")
 PEERS = ("jax", "torch", "autograd")
-_VARIABLES = ("SYMGRAD_", "NUMBA_", "OMP_", "OPENBLAS_", "MKL_", "BLIS_", "VECLIB_")
+_VARIABLES = ("SYMGRAD_", "OMP_", "OPENBLAS_", "MKL_", "BLIS_", "VECLIB_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def _run(options: Namespace) -> Result:
     found = [
         *_versions(),
         Finding("processor", f"{_processor()}, {_usable()} of {os.cpu_count()} usable"),
-        _attempt("compiler", "reinstall numba and llvmlite: pip install --force-reinstall numba", _compiler),
+        _attempt("compiler", "reinstall llvmlite: pip install --force-reinstall llvmlite", _compiler),
         Finding("BLAS", _blas()),
         *_variables(),
         _attempt("cache", "name another directory in SYMGRAD_CACHE_DIR", _cache),

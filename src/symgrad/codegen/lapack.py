@@ -14,11 +14,17 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 Buffer: TypeAlias = Any  # elements of one dtype that follow one another: an array of rank 1
+Places: TypeAlias = Any  # the same of integers of 64 bits, whatever the dtype
 
 
 # ---- memory -----------------------------------------------------------------------------------------------
 def at(buffer: Buffer, index: int) -> Buffer:
     """The elements of `buffer` from `index` on."""
+    return buffer[index:]
+
+
+def places(buffer: Places, index: int) -> Places:
+    """The integers of `buffer` from `index` on."""
     return buffer[index:]
 
 

@@ -17,6 +17,8 @@ from llvmlite import ir
 
 from symgrad.codegen.llvm_frame import Frame
 from symgrad.codegen.llvm_python import (
+    NONE,
+    NULL,
     OBJECT,
     Objects,
     data_of,
@@ -41,7 +43,6 @@ from symgrad.ir import dims
 from symgrad.ir.types import U8, DType
 
 _MISFIT = "an argument is not of the type that this is compiled for"
-_NULL = ir.Constant(OBJECT, None)
 
 
 class Entry:
@@ -66,8 +67,16 @@ class Entry:
         self._unless(
             frame.builder.icmp_signed("==", frame.function.args[2], word(self._count(results, lent)))
         )
-        for place, argument in enumerate((*module.params, *results)):
-            self._argument(place, argument, writeable=place >= len(module.params))
+        given = list(enumerate((*module.params, *results)))
+        # Numbers first: a conversion may run Python code, which could move what an array holds.
+        for place, argument in given:
+            if not argument.type.rank:
+                self._number(place, argument)
+        for place, argument in given:
+            if argument.type.rank:
+                shape = tuple(map(dims.known, argument.type.shape))
+                writeable = place >= len(module.params)
+                self._array(place, argument.name, argument.type.dtype, shape, writeable=writeable)
         if lent:
             self._array(len(module.params) + len(results), ARENA, U8, (lent,), writeable=True)
         elif ARENA in dict(handed(module)):
@@ -93,24 +102,16 @@ class Entry:
         builder = self._frame.builder
         return builder.load(builder.gep(self._frame.function.args[1], [word(place)], inbounds=True))
 
-    def _argument(self, place: int, argument: Argument, *, writeable: bool) -> None:
-        dtype = argument.type.dtype
-        if argument.type.rank:
-            shape = tuple(map(dims.known, argument.type.shape))
-            self._array(place, argument.name, dtype, shape, writeable=writeable)
-            return
+    def _number(self, place: int, argument: Argument) -> None:
         builder = self._frame.builder
-        self._frame.scalars[argument.name], odd = number_from(builder, self._given(place), dtype)
-        with builder.if_then(odd, likely=False):
-            error = external(builder, "PyErr_Occurred", OBJECT, [])
-            on = self._frame.function.append_basic_block("number")
-            builder.cbranch(builder.icmp_unsigned("==", error, _NULL), on, self._failed)
-            builder.position_at_end(on)
+        value, is_such = number_from(builder, self._objects, self._given(place), argument.type.dtype)
+        self._unless(is_such)
+        self._frame.scalars[argument.name] = value
 
     def _array(self, place: int, name: str, dtype: DType, shape: tuple[int, ...], *, writeable: bool) -> None:
         builder, given = self._frame.builder, self._given(place)
         self._unless(is_array(builder, self._objects, given))
-        self._unless(fits(builder, given, dtype, shape, writeable=writeable))
+        self._unless(fits(builder, given, dtype, len(shape), writeable=writeable))
         self._unless(sizes_are(builder, given, shape))
         self._frame.buffers[name] = data_of(builder, given, pointer_type(dtype))
 
@@ -146,29 +147,44 @@ class Entry:
 
     def _return(self) -> None:
         builder = self._frame.builder
-        values = [
-            number_to(
-                builder, load(builder, self._frame.buffers[a.name], word(0), a.type.dtype), a.type.dtype
-            )
-            for a in self._module.results
-            if not a.type.rank
-        ]
-        if not values:
-            none = self._objects.none(builder)
+        numbers = [a for a in self._module.results if not a.type.rank]
+        if not numbers:
+            none = self._objects.named(builder, NONE)
             external(builder, "Py_IncRef", VOID, [none])
-            values = [none]
-        if len(values) == 1:
-            builder.ret(values[0])
+            builder.ret(none)
             return
-        made = external(builder, "PyTuple_New", OBJECT, [word(len(values))])
-        for place, value in enumerate(values):
+        if len(numbers) == 1:
+            builder.ret(self._result(numbers[0]))
+            return
+        made = external(builder, "PyTuple_New", OBJECT, [word(len(numbers))])
+        self._leave_if(builder.icmp_unsigned("==", made, NULL))
+        for place, argument in enumerate(numbers):
+            value = self._result(argument)
+            self._leave_if(builder.icmp_unsigned("==", value, NULL), made)
             external(builder, "PyTuple_SetItem", NARROW, [made, word(place), value])
         builder.ret(made)
+
+    def _result(self, argument: Argument) -> Any:
+        """A new object of a number; NULL if there is no memory for it."""
+        builder, dtype = self._frame.builder, argument.type.dtype
+        return number_to(builder, load(builder, self._frame.buffers[argument.name], word(0), dtype), dtype)
+
+    def _leave_if(self, condition: Any, *made: Any) -> None:
+        """The call fails, with the error that Python has set, if a condition holds."""
+        builder = self._frame.builder
+        leave, on = (self._frame.function.append_basic_block(name) for name in ("leave", "on"))
+        builder.cbranch(condition, leave, on)
+        builder.position_at_end(leave)
+        for value in made:
+            external(builder, "Py_DecRef", VOID, [value])
+        builder.branch(self._failed)
+        builder.position_at_end(on)
 
     def _misfits(self) -> None:
         builder = self._frame.builder
         builder.position_at_end(self._misfit)
+        external(builder, "PyErr_Clear", VOID, [])
         raised(builder, self._objects, TypeError, _MISFIT)
         builder.branch(self._failed)
         builder.position_at_end(self._failed)
-        builder.ret(_NULL)
+        builder.ret(NULL)

@@ -179,7 +179,7 @@ class KernelEmitter:
                 count = frame.index(affine(size))
                 frame.buffers[name] = grown(frame.builder, frame.buffers[memory], count, dtype)
             case CallLibrary():
-                emit_library(frame, statement, self._dtypes[statement.result.buffer])
+                emit_library(frame, statement, self._dtypes[statement.operands[0].buffer])
             case Blas():
                 emit_product(frame, statement, self._dtypes[statement.result])
             case Let(name, value):

@@ -33,6 +33,11 @@ def at(frame: Frame, dtype: DType, buffer: Any, index: Any) -> Any:
     return frame.builder.gep(buffer, [index], inbounds=True)
 
 
+def places(frame: Frame, dtype: DType, buffer: Any, index: Any) -> Any:
+    """The integers of a buffer from an index on."""
+    return at(frame, dtype, buffer, index)
+
+
 def scratch(frame: Frame, dtype: DType, count: Any, like: Any) -> Any:
     """Memory of the function for so many elements, a number that is known."""
     if not isinstance(count, ir.Constant):
@@ -136,7 +141,8 @@ def trsm(
 
 # What a routine may call, and the code in its place.
 CALLS: dict[Callable[..., Any], Callable[..., Any]] = {
-    lapack.at: at, lapack.scratch: scratch, lapack.copied: copied, lapack.cleared: cleared,
+    lapack.at: at, lapack.places: places, lapack.scratch: scratch,
+    lapack.copied: copied, lapack.cleared: cleared,
     lapack.gemm: gemm, lapack.syr2k: syr2k, lapack.potrf: potrf, lapack.getrf: getrf,
     lapack.sygst: sygst, lapack.trsm: trsm,
 }  # fmt: skip

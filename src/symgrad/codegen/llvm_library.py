@@ -1,21 +1,21 @@
 # llvmlite has no types:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownParameterType=false
-"""Calls of the routines of linear algebra in an LLVM function."""
+"""Calls of routines in an LLVM function."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from symgrad.codegen.calls import CallLibrary, Span
-from symgrad.codegen.linalg_routines import ROUTINES
 from symgrad.codegen.llvm_frame import Frame
 from symgrad.codegen.llvm_routines import routine
 from symgrad.codegen.llvm_values import word
+from symgrad.codegen.routines import ROUTINES
 from symgrad.ir.types import DType
 
 
 def emit_library(frame: Frame, call: CallLibrary, dtype: DType) -> None:
-    """A routine on a batch of matrices; the function ends with the refusal of the call where it fails."""
+    """A routine on a batch of arrays of a dtype; the function ends with its refusal where it fails."""
     builder = frame.builder
 
     def place(span: Span) -> Any:

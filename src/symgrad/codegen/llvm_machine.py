@@ -12,6 +12,7 @@ from llvmlite import binding
 from symgrad.codegen.llvm_python import register_python
 from symgrad.codegen.llvm_symbols import register_blas, register_lapack
 from symgrad.codegen.llvm_values import VARIANTS
+from symgrad.errors import InternalError
 
 binding.initialize_native_target()
 binding.initialize_native_asmprinter()
@@ -81,11 +82,16 @@ class Loaded:
 
     def address(self, name: str) -> int:
         """Where a function is."""
-        return self.engine.get_function_address(name)
+        return self._known(name, self.engine.get_function_address(name))
 
     def variable(self, name: str) -> int:
         """Where a variable is."""
-        return self.engine.get_global_value_address(name)
+        return self._known(name, self.engine.get_global_value_address(name))
+
+    def _known(self, name: str, address: int) -> int:
+        if address == 0:
+            raise InternalError(f"the machine code has no {name}")
+        return address
 
 
 def loaded(code: bytes, processor: Processor) -> Loaded:

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from typing import Any, assert_never
+from collections.abc import Callable
+from typing import Any, TypeAlias, assert_never
 
 from llvmlite import ir
 
@@ -34,14 +35,19 @@ from symgrad.codegen.steps import (
 from symgrad.ir.dims import affine
 from symgrad.ir.types import DType
 
+Mark: TypeAlias = "Callable[[Any, int], None]"
 
-def llvm_text(module: Module, register_bits: int) -> str:
-    """The LLVM module of a program, not optimised, for registers of so many bits."""
+
+def llvm_text(module: Module, register_bits: int, mark: Mark | None = None) -> str:
+    """The LLVM module of a program, not optimised, for registers of so many bits.
+
+    `mark` adds code of a caller's own before the first step and after each, given their number so far.
+    """
     made = ir.Module(module.name)
     calls = Calls(made, register_bits)
     scalars = Scalars(calls)
     kernels = {kernel.name: KernelEmitter(kernel, made, scalars).emit() for kernel in module.kernels}
-    steps = _Steps(module, made, kernels).emit()
+    steps = _Steps(module, made, kernels).emit(mark)
     Entry(module, made, steps).emit()
     calls.close()
     return str(made)
@@ -64,10 +70,14 @@ class _Steps:
         for (name, _), arg in zip(given, self._frame.function.args, strict=True):
             self._frame.buffers[name] = arg
 
-    def emit(self) -> ir.Function:
+    def emit(self, mark: Mark | None) -> ir.Function:
         """The function, written."""
-        for step in self._module.steps:
+        for number, step in enumerate(self._module.steps):
+            if mark is not None:
+                mark(self._frame.builder, number)
             self._step(step)
+        if mark is not None:
+            mark(self._frame.builder, len(self._module.steps))
         self._end(word(0))
         self._frame.close()
         return self._frame.function

@@ -16,6 +16,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from symgrad.codegen.llvm_values import BYTE, NARROW, VOID, WORD, external, valu
 from symgrad.ir.types import DType
 
 OBJECT = BYTE.as_pointer()
+NULL = ir.Constant(OBJECT, None)
+NONE, TRUE, FALSE = "builtins:None", ("builtins:True", "numpy:True_"), ("builtins:False", "numpy:False_")
 OBJECTS, WANTED = "objects", "wanted"  # the table, and the names of what belongs there
 
 # Where the fields of objects are, in bytes. All that an object begins with ends with its type.
@@ -37,10 +40,10 @@ C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 _SWAPPED = ord(">" if sys.byteorder == "little" else "<")
 
 _FUNCTIONS = (
-    "PyErr_Occurred", "PyErr_SetString", "PyEval_RestoreThread", "PyEval_SaveThread", "PyBool_FromLong",
-    "PyFloat_AsDouble", "PyFloat_FromDouble", "PyLong_AsLongLong", "PyLong_AsUnsignedLongLong",
-    "PyLong_FromLongLong", "PyLong_FromUnsignedLongLong", "PyNumber_Index", "PyObject_IsTrue", "PyTuple_New",
-    "PyTuple_SetItem", "Py_DecRef", "Py_IncRef",
+    "PyErr_Clear", "PyErr_Occurred", "PyErr_SetString", "PyEval_RestoreThread", "PyEval_SaveThread",
+    "PyBool_FromLong", "PyFloat_AsDouble", "PyFloat_FromDouble", "PyLong_AsLongLong",
+    "PyLong_AsUnsignedLongLong", "PyLong_FromLongLong", "PyLong_FromUnsignedLongLong", "PyNumber_Index",
+    "PyTuple_New", "PyTuple_SetItem", "Py_DecRef", "Py_IncRef",
 )  # fmt: skip
 
 
@@ -57,30 +60,27 @@ def type_numbers(dtype: DType) -> tuple[int, ...]:
 
 
 class Objects:
-    """The table of a module: None, and some classes."""
+    """The table of a module: None, the truth values, and some classes."""
 
     def __init__(self, module: ir.Module, classes: Iterable[type]) -> None:
-        names = ["builtins:None", *(f"{of.__module__}:{of.__qualname__}" for of in classes)]
+        names = [NONE, *TRUE, *FALSE, *(f"{of.__module__}:{of.__qualname__}" for of in classes)]
         self._places = {name: place for place, name in enumerate(dict.fromkeys(names))}
         kind = ir.ArrayType(OBJECT, len(self._places))
         self._table = ir.GlobalVariable(module, kind, OBJECTS)
         self._table.initializer = ir.Constant(kind, [ir.Constant(OBJECT, None)] * kind.count)
         _text(module, WANTED, "\n".join(self._places)).linkage = ""
 
-    def none(self, builder: Any) -> Any:
-        """None, borrowed."""
-        return self._at(builder, "builtins:None")
-
     def of(self, builder: Any, known: type) -> Any:
         """A class, borrowed."""
-        return self._at(builder, f"{known.__module__}:{known.__qualname__}")
+        return self.named(builder, f"{known.__module__}:{known.__qualname__}")
 
-    def _at(self, builder: Any, name: str) -> Any:
+    def named(self, builder: Any, name: str) -> Any:
+        """An object, borrowed, by its module and its name in it."""
         return builder.load(builder.gep(self._table, [word(0), word(self._places[name])], inbounds=True))
 
 
 def _text(module: ir.Module, name: str, text: str) -> ir.GlobalVariable:
-    data = bytearray(text.encode() + b"\0")
+    data = bytearray(text.encode("utf-8", "backslashreplace") + b"\0")
     made = ir.GlobalVariable(module, ir.ArrayType(BYTE, len(data)), name)
     made.initializer = ir.Constant(made.value_type, data)
     made.global_constant, made.linkage = True, "internal"
@@ -104,36 +104,28 @@ def is_array(builder: Any, objects: Objects, given: Any) -> Any:
     return builder.icmp_unsigned("==", _field(builder, given, TYPE, OBJECT), objects.of(builder, np.ndarray))
 
 
-def fits(builder: Any, array: Any, dtype: DType, shape: Sequence[int], *, writeable: bool) -> Any:
-    """Whether an array is C-contiguous, of a dtype in native byte order, and of a shape."""
-    flags = C_CONTIGUOUS | ALIGNED | (WRITEABLE if writeable else 0)
-    wanted = ir.Constant(NARROW, flags)
-    found = [
-        builder.icmp_signed("==", builder.and_(_field(builder, array, FLAGS, NARROW), wanted), wanted),
-        builder.icmp_signed("==", _field(builder, array, RANK, NARROW), ir.Constant(NARROW, len(shape))),
-    ]
+def fits(builder: Any, array: Any, dtype: DType, rank: int, *, writeable: bool) -> Any:
+    """Whether an array is C-contiguous, of a dtype in native byte order, and of so many axes."""
+    wanted = ir.Constant(NARROW, C_CONTIGUOUS | ALIGNED | (WRITEABLE if writeable else 0))
+    flags = builder.and_(_field(builder, array, FLAGS, NARROW), wanted)
     descr = _field(builder, array, DESCR, OBJECT)
     number = _field(builder, descr, NUMBER, NARROW)
     same = [builder.icmp_signed("==", number, ir.Constant(NARROW, n)) for n in type_numbers(dtype)]
-    one = same[0]
-    for other in same[1:]:
-        one = builder.or_(one, other)
     swapped = ir.Constant(BYTE, _SWAPPED)
-    found += [one, builder.icmp_unsigned("!=", _field(builder, descr, ORDER, BYTE), swapped)]
-    whole = found[0]
-    for other in found[1:]:
-        whole = builder.and_(whole, other)
-    return whole
+    return reduce(builder.and_, (
+        builder.icmp_signed("==", flags, wanted),
+        builder.icmp_signed("==", _field(builder, array, RANK, NARROW), ir.Constant(NARROW, rank)),
+        reduce(builder.or_, same),
+        builder.icmp_unsigned("!=", _field(builder, descr, ORDER, BYTE), swapped),
+    ))  # fmt: skip
 
 
 def sizes_are(builder: Any, array: Any, shape: Sequence[int]) -> Any:
-    """Whether an array of this rank has this shape."""
+    """Whether an array of this rank, at least 1, has this shape."""
     sizes = _field(builder, array, SHAPE, WORD.as_pointer())
-    whole = ir.Constant(ir.IntType(1), 1)
-    for axis, size in enumerate(shape):
-        found = builder.load(builder.gep(sizes, [word(axis)], inbounds=True))
-        whole = builder.and_(whole, builder.icmp_signed("==", found, word(size)))
-    return whole
+    found = [builder.load(builder.gep(sizes, [word(k)], inbounds=True)) for k in range(len(shape))]
+    same = [builder.icmp_signed("==", n, word(size)) for n, size in zip(found, shape, strict=True)]
+    return reduce(builder.and_, same)
 
 
 def data_of(builder: Any, array: Any, kind: ir.Type) -> Any:
@@ -141,26 +133,48 @@ def data_of(builder: Any, array: Any, kind: ir.Type) -> Any:
     return _field(builder, array, DATA, kind)
 
 
-def number_from(builder: Any, given: Any, dtype: DType) -> tuple[Any, Any]:
-    """A number in a register, and whether Python may have set an error: the object is none such."""
-    goal = value_type(dtype)
+def number_from(builder: Any, objects: Objects, given: Any, dtype: DType) -> tuple[Any, Any]:
+    """A number in a register, and whether the object is one such; if not, Python may have set an error."""
     if dtype.kind == "f":
-        real = external(builder, "PyFloat_AsDouble", ir.DoubleType(), [given])
-        odd = builder.fcmp_ordered("==", real, ir.Constant(real.type, -1.0))
-        return (builder.fptrunc(real, goal) if goal != real.type else real), odd
+        return _real_from(builder, given, dtype)
     if dtype.kind == "b":
-        truth = external(builder, "PyObject_IsTrue", NARROW, [given])
-        none = ir.Constant(NARROW, 0)
-        return builder.icmp_signed("!=", truth, none), builder.icmp_signed("<", truth, none)
-    # The function for unsigned numbers wants an int; the other one makes it.
-    if dtype.kind == "u":
-        index = external(builder, "PyNumber_Index", OBJECT, [given])
-        whole = external(builder, "PyLong_AsUnsignedLongLong", WORD, [index])
+        true, false = (
+            [builder.icmp_unsigned("==", given, objects.named(builder, name)) for name in names]
+            for names in (TRUE, FALSE)
+        )
+        return reduce(builder.or_, true), reduce(builder.or_, true + false)
+    return _whole_from(builder, given, dtype)
+
+
+def _real_from(builder: Any, given: Any, dtype: DType) -> tuple[Any, Any]:
+    real = external(builder, "PyFloat_AsDouble", ir.DoubleType(), [given])
+    minus_one = builder.fcmp_ordered("==", real, ir.Constant(real.type, -1.0))
+    goal = value_type(dtype)
+    return (builder.fptrunc(real, goal) if goal != real.type else real), _no_error(builder, minus_one)
+
+
+def _whole_from(builder: Any, given: Any, dtype: DType) -> tuple[Any, Any]:
+    # The function for unsigned numbers wants an int, and not NULL; the other one makes it.
+    index = external(builder, "PyNumber_Index", OBJECT, [given])
+    found = builder.alloca(WORD)
+    builder.store(word(-1), found)
+    with builder.if_then(builder.icmp_unsigned("!=", index, NULL)):
+        kind = "LongLong" if dtype.kind == "i" else "UnsignedLongLong"
+        builder.store(external(builder, f"PyLong_As{kind}", WORD, [index]), found)
         external(builder, "Py_DecRef", VOID, [index])
-    else:
-        whole = external(builder, "PyLong_AsLongLong", WORD, [given])
-    odd = builder.icmp_signed("==", whole, word(-1))
-    return (builder.trunc(whole, goal) if goal != WORD else whole), odd
+    whole, goal = builder.load(found), value_type(dtype)
+    right = _no_error(builder, builder.icmp_signed("==", whole, word(-1)))
+    if goal == WORD:
+        return whole, right
+    short = builder.trunc(whole, goal)
+    again = (builder.sext if dtype.kind == "i" else builder.zext)(short, WORD)
+    return short, builder.and_(right, builder.icmp_signed("==", again, whole))
+
+
+def _no_error(builder: Any, suspect: Any) -> Any:
+    """Whether Python has set no error, which it can only have where the result is suspect."""
+    error = external(builder, "PyErr_Occurred", OBJECT, [])
+    return builder.or_(builder.not_(suspect), builder.icmp_unsigned("==", error, NULL))
 
 
 def number_to(builder: Any, value: Any, dtype: DType) -> Any:

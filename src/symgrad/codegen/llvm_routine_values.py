@@ -114,8 +114,7 @@ class Values:
             case ast.BoolOp():
                 return self._choice(node, *_choice_of(node))
             case ast.Subscript(buffer, index):
-                where, place = self.element(node, buffer, index)
-                return load(self._frame.builder, where, place, self._dtype)
+                return load(self._frame.builder, *self.element(node, buffer, index))
             case ast.Call():
                 found = self.call(node)
                 if found is None or found.type == VOID:
@@ -174,14 +173,15 @@ class Values:
             chosen_value.add_incoming(value, block)
         return chosen_value
 
-    def element(self, node: ast.expr, buffer: ast.expr, index: ast.expr) -> tuple[Any, Any]:
-        """A buffer, and a place in it."""
+    def element(self, node: ast.expr, buffer: ast.expr, index: ast.expr) -> tuple[Any, Any, DType]:
+        """A buffer, a place in it, and the dtype of what is there."""
         where, place = self.value(buffer), self.value(index)
-        if where.type != pointer_type(self._dtype) or place.type != WORD:
+        dtype = self._dtype if where.type == pointer_type(self._dtype) else I64
+        if where.type != pointer_type(dtype) or place.type != WORD:
             raise self._refused(node)
         if isinstance(place, ir.Constant) and place.constant < 0:
             raise self._refused(node, "no place is counted from the end")
-        return where, place
+        return where, place, dtype
 
     # ---- calls ----
     def call(self, node: ast.Call) -> Any:

@@ -3,11 +3,11 @@
 # pyright: reportAttributeAccessIssue=false
 """Routines written in a small part of Python, as LLVM functions: what their text says, and nothing else.
 
-A parameter is an `int`, a `bool`, a `float` (of the element type) or a `Buffer` (of elements). The text has
-`for` over `range`, `if`, `continue`, `return` and calls, and sets names and elements of buffers. Values are
-numbers, names, elements, sums, products and quotients, comparisons, `and`, `or`, choices, `min`, `int`, and
-calls of other routines and of what `llvm_lapack.py` has. All else is refused, and so is a name that may not
-be set.
+A parameter is an `int`, a `bool`, a `float` (of the element type), a `Buffer` (of elements) or `Places` (of
+integers of 64 bits). The text has `for` over `range`, `if`, `continue`, `return` and calls, and sets names
+and elements of buffers. Values are numbers, names, elements, sums, products and quotients, comparisons,
+`and`, `or`, choices, `min`, `int`, and calls of other routines and of what `llvm_lapack.py` has. All else is
+refused, and so is a name that may not be set.
 
 What Python checks as it runs is taken for granted: integers fit 64 bits, places are in their buffers and not
 negative.
@@ -31,7 +31,7 @@ from symgrad.codegen.llvm_lapack import CALLS
 from symgrad.codegen.llvm_routine_values import Node, Values
 from symgrad.codegen.llvm_values import BIT, VOID, WORD, pointer_type, store, value_type, word
 from symgrad.errors import InternalError, Loc
-from symgrad.ir.types import DType
+from symgrad.ir.types import I64, DType
 from symgrad.syntax import parse_module
 
 Routine = Callable[..., Any]
@@ -56,7 +56,14 @@ class _Text:
 
 @cache
 def _text(function: Routine) -> _Text:
-    lines, first = inspect.getsourcelines(function)
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except OSError as error:
+        raise InternalError(
+            f"the text of {function.__qualname__} is not there",
+            why="routines of linear algebra are compiled from their text",
+            cure="install symgrad with its .py files",
+        ) from error
     (tree,) = parse_module(textwrap.dedent("".join(lines))).body
     if not isinstance(tree, ast.FunctionDef) or tree.decorator_list or not _is_plain(tree.args):
         raise InternalError(f"{function.__qualname__} is no plain function with annotated parameters")
@@ -73,7 +80,8 @@ def _is_plain(params: ast.arguments) -> bool:
 def _kinds(function: Routine, dtype: DType) -> tuple[list[ir.Type], ir.Type]:
     """The types of the parameters of a routine, or of what stands for LLVM code, and of its result."""
     kinds = {
-        "int": WORD, "bool": BIT, "float": value_type(dtype), "Buffer": pointer_type(dtype), "None": VOID,
+        "int": WORD, "bool": BIT, "float": value_type(dtype), "Buffer": pointer_type(dtype),
+        "Places": pointer_type(I64), "None": VOID,
     }  # fmt: skip
     stated: dict[str, str] = function.__annotations__
     if not set(stated.values()) <= set(kinds) or "return" not in stated:
@@ -166,9 +174,9 @@ class _Emitter:
                 case ast.Name(name):
                     self._values.assign(to, name, value)
                 case ast.Subscript(buffer, index):
-                    kept = self._values.of_type(node, value, value_type(self._dtype))
-                    where, place = self._values.element(to, buffer, index)
-                    store(self._frame.builder, where, place, kept, self._dtype)
+                    where, place, dtype = self._values.element(to, buffer, index)
+                    kept = self._values.of_type(node, value, value_type(dtype))
+                    store(self._frame.builder, where, place, kept, dtype)
                 case _:
                     raise self._refused(to)
 

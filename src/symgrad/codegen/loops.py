@@ -272,6 +272,7 @@ class Grow:
     size: Dim
 
 
+Folding: TypeAlias = Accumulator | Accumulate | OpenBlock | CloseBlock | Extreme | Observe
 Statement: TypeAlias = (
     For
     | While

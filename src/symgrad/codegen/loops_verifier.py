@@ -37,6 +37,7 @@ from symgrad.codegen.loops import (
     CloseBlock,
     Combine,
     Extreme,
+    Folding,
     For,
     Grow,
     If,
@@ -247,11 +248,12 @@ class _KernelCheck:
         self.readable.add(call.result)
 
     def library(self, call: CallLibrary) -> None:
-        """Check that the matrices lie in their buffers, and that a failure has a refusal."""
+        """Check that the arrays lie in their buffers, and that a failure has a refusal."""
+        dtype = self.dtypes[call.operands[0].buffer]
         for span in (*call.operands, call.result):
             for end in (span.at, span.at + (span.size - 1)) if span.size > 0 else ():
                 self.inside(span.buffer, end)
-            if self.dtypes[span.buffer] != self.dtypes[call.result.buffer]:
+            if self.dtypes[span.buffer] not in ((dtype, I64) if span is call.result else (dtype,)):
                 self.fail(f"{span.buffer} holds {self.dtypes[span.buffer]}")
             if span is not call.result and span.buffer not in self.readable:
                 self.fail(f"{span.buffer} is read before it is written")
@@ -281,9 +283,7 @@ class _KernelCheck:
                     self.fail(f"an arm does not give {branch.dtype}")
         self.define(branch.name, branch.dtype)
 
-    def folding(
-        self, statement: Accumulator | Accumulate | OpenBlock | CloseBlock | Extreme | Observe
-    ) -> None:
+    def folding(self, statement: Folding) -> None:
         """Check accumulators: declared before, of one dtype, blocked sums in blocks."""
         if isinstance(statement, Accumulator | Extreme):
             self.new(statement.name)

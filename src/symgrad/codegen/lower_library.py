@@ -1,4 +1,4 @@
-"""Ops on whole matrices that are calls of the linear algebra library."""
+"""Ops on whole arrays that are calls of the library of routines."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def library_call(op: Op, operands: Sequence[Memory], result: Memory, notes: Note
         refusal = notes.refuse(Refusal(lowering.fails, op.loc, LinAlgError))
     return CallLibrary(
         lowering.routine,
-        dims.known(dims.product(op.result.type.shape[:-2])),
+        _batch(op.result, lowering.axes),
         tuple(map(dims.known, lowering.arguments(*types, **dict(op.attrs)))),
         tuple(_span(memory, v) for memory, v in zip(operands, op.operands, strict=True)),
         _span(result, op.result),
@@ -45,17 +45,24 @@ def library_call(op: Op, operands: Sequence[Memory], result: Memory, notes: Note
     )
 
 
+def _batch(result: Value, axes: int | None) -> int:
+    """How many runs of the routine make a result."""
+    shape = result.type.shape
+    return 1 if axes is None else dims.known(dims.product(shape[: len(shape) - axes]))
+
+
 def _span(memory: Memory, value: Value) -> Span:
     return Span(memory.buffer, memory.base, dims.known(value.type.size))
 
 
 def _known(value: Value, op: Op) -> None:
-    """Raise unless the sizes of a matrix are such as the library takes."""
+    """Raise unless the sizes of an array are such as the library takes."""
     if not all(map(dims.is_known, value.type.shape)):
         raise UnsupportedError(
             f"{op.opdef.name} of {value.type}, whose size changes from one iteration to the next",
             loc=op.loc,
-            cure="factor the whole matrix, or write the loop over a Python range that is not traced",
+            cure="take the whole array, or write the loop over a Python range that is not traced",
         )
-    if any(dims.known(n) > MAX_BLAS_SIZE for n in value.type.shape[-2:]):
+    lapack = isinstance(op.opdef.lowering, Library) and op.opdef.lowering.axes == 2
+    if lapack and any(dims.known(n) > MAX_BLAS_SIZE for n in value.type.shape[-2:]):
         raise UnsupportedError(f"{op.opdef.name} of {value.type} is too large for LAPACK", loc=op.loc)

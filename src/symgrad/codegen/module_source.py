@@ -1,4 +1,4 @@
-"""The module around the kernels: imports, the entry that numba compiles, and what Python calls."""
+"""The module around the kernels: imports, the entry, which numba can compile, and what Python calls."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import assert_never
 from symgrad.codegen.blas_source import INDENT, blas_lines
 from symgrad.codegen.calls import Blas
 from symgrad.codegen.loops import Refusal
-from symgrad.codegen.program_names import ARENA, STEPS
-from symgrad.codegen.scalar_source import BITS, ENTRY, MEMORY, SUPPORT, ScalarText, dtype_name
+from symgrad.codegen.program_names import ARENA, ENTRY, STEPS
+from symgrad.codegen.scalar_source import BITS, MEMORY, NUMBA_ENTRY, SUPPORT, ScalarText, dtype_name
 from symgrad.codegen.source import KernelSource
 from symgrad.codegen.steps import (
     ArenaView,
@@ -98,7 +98,7 @@ class ModuleSourceText:
 
     # ---- the steps, without the arrays that they work on ----
     def _steps(self) -> Iterator[str]:
-        yield f"@{self._use('program', ENTRY)}"
+        yield f"@{self._use('program', NUMBA_ENTRY)}"
         yield f"def {STEPS}({', '.join(name for name, _ in self._handed)}):"
         body = [line for step in self._module.steps for line in self._step(step)]
         body += self._released()
@@ -116,12 +116,12 @@ class ModuleSourceText:
         if self._module.lent_bytes:
             names.append(ARENA)
             kinds.append(f"{self._use('array_type')}(np.dtype(np.uint8), 1, writable=True)")
-        yield f"@{self._use('entry', ENTRY)}("
+        yield f"@{self._use('entry', NUMBA_ENTRY)}("
         yield f"{INDENT}{self._returned()}("
         yield from (f"{INDENT * 2}{kind}," for kind in kinds)
         yield f"{INDENT})"
         yield ")"
-        yield f"def run({', '.join(names)}):"
+        yield f"def {ENTRY}({', '.join(names)}):"
         body = [*self._guards(), *self._cells(), *self._called_steps()]
         scalars = [f"{a.name}[0]" for a in module.results if not a.type.rank]
         body += [f"return {', '.join(scalars)}"] if scalars else []
@@ -153,11 +153,13 @@ class ModuleSourceText:
         """One error for all: to leave a function early, numba needs code for every array in it."""
         tests = [
             " or ".join(
-                f"{p.name}.shape[{axis}] != {n}" for axis, n in enumerate(map(dims.known, p.type.shape))
+                f"{a.name}.shape[{axis}] != {n}" for axis, n in enumerate(map(dims.known, a.type.shape))
             )
-            for p in self._module.params
-            if p.type.rank
+            for a in (*self._module.params, *self._module.results)
+            if a.type.rank
         ]
+        if self._module.lent_bytes:
+            tests.append(f"{ARENA}.shape[0] != {self._module.lent_bytes}")
         if not tests:
             return
         line = f"if {' or '.join(tests)}:"

@@ -29,4 +29,4 @@ def kernel(function: Callable[..., Any]) -> Any:
     return njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
 
 
-program = kernel  # the function of buffers that runs the steps, called by the entry alone
+program = kernel  # the function that runs the steps; its name tells a reader which one it is

@@ -1,4 +1,4 @@
-"""The routines of linear algebra for code compiled by numba: each is the LLVM function of its text."""
+"""The routines for code compiled by numba: each is the LLVM function of its text."""
 
 # numba and llvmlite have no types: what comes from them is unknown to the checker.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportAttributeAccessIssue=false
@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from importlib import import_module
 from typing import Any
 
 from numba.core import types
 from numba.np.numpy_support import as_dtype
 
 from symgrad.codegen.linalg_routines import (
-    ROUTINES,
     cholesky,
     congruence,
     lu,
@@ -22,20 +20,37 @@ from symgrad.codegen.linalg_routines import (
     triangular_product,
     triangular_solve,
 )
+from symgrad.codegen.llvm_routines import routine
 from symgrad.codegen.llvm_symbols import register_blas, register_lapack
 from symgrad.codegen.numba_support import Buffer, lowers
+from symgrad.codegen.routines import ROUTINES
+from symgrad.codegen.scan_routines import cumextreme, cumprod, cumsum, recurrence
+from symgrad.codegen.sort_routines import ranking
 
-__all__ = ["cholesky", "congruence", "lu", "lu_solve", "triangular_product", "triangular_solve"]
+__all__ = [
+    "cholesky", "congruence", "cumextreme", "cumprod", "cumsum", "lu", "lu_solve", "ranking", "recurrence",
+    "triangular_product", "triangular_solve",
+]  # fmt: skip
 
 register_blas()  # before code that calls them is loaded
 register_lapack()
 
 
-def _element_type(args: tuple[Any, ...]) -> Any:
-    """The element type of the buffers among some arguments; None if they differ, or are no floats."""
-    dtypes = {arg.dtype for arg in args if isinstance(arg, Buffer)}
-    whole = all(isinstance(arg, Buffer | types.Integer) for arg in args)
-    return dtypes.pop() if whole and len(dtypes) == 1 and dtypes <= {types.float32, types.float64} else None
+_ELEMENTS = (types.float32, types.float64, types.int64)
+
+
+def _element_type(function: Callable[..., int], args: tuple[Any, ...]) -> Any:
+    """The element type of the buffers that a routine is given; None where they do not fit its parameters."""
+    stated = [kind for name, kind in function.__annotations__.items() if name != "return"]
+    found: set[Any] = set()
+    for kind, arg in zip(stated, args, strict=True):
+        if not isinstance(arg, types.Integer if kind == "int" else Buffer):
+            return None
+        if kind == "Places" and arg.dtype != types.int64:
+            return None
+        if kind == "Buffer":
+            found.add(arg.dtype)
+    return found.pop() if len(found) == 1 and found <= set(_ELEMENTS) else None
 
 
 def _lowered(function: Callable[..., int]) -> None:
@@ -43,7 +58,7 @@ def _lowered(function: Callable[..., int]) -> None:
 
     @wraps(function)  # numba binds arguments to the names of parameters
     def typed(*args: Any) -> Any:
-        return None if _element_type(args) is None else types.int64
+        return None if _element_type(function, args) is None else types.int64
 
     @lowers(function, typed)
     def _emit(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -51,9 +66,7 @@ def _lowered(function: Callable[..., int]) -> None:
             arg if isinstance(had, Buffer) else context.cast(builder, arg, had, types.int64)
             for had, arg in zip(sig.args, args, strict=True)
         ]
-        # The compiler of routines is loaded with a first call: a program from the disk does without it.
-        compiler = import_module("symgrad.codegen.llvm_routines")
-        made = compiler.routine(builder.module, function, as_dtype(_element_type(sig.args)))
+        made = routine(builder.module, function, as_dtype(_element_type(function, sig.args)))
         return builder.call(made, values)
 
 

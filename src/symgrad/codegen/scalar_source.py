@@ -29,7 +29,7 @@ BITS = "symgrad.codegen.numba_bits"
 VMATH = "symgrad.codegen.numba_vmath"
 MEMORY = "symgrad.codegen.numba_memory"
 BLAS = "symgrad.codegen.numba_blas"
-ENTRY = "symgrad.codegen.numba_entry"
+NUMBA_ENTRY = "symgrad.codegen.numba_entry"
 LINALG = "symgrad.codegen.numba_linalg"
 
 VECTOR_FUNCTIONS = (

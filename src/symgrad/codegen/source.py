@@ -51,7 +51,7 @@ from symgrad.codegen.loops import (
     While,
 )
 from symgrad.codegen.places import located
-from symgrad.codegen.scalar_source import ENTRY, MEMORY, SUPPORT, ScalarText, dtype_name, plain_number
+from symgrad.codegen.scalar_source import MEMORY, NUMBA_ENTRY, SUPPORT, ScalarText, dtype_name, plain_number
 from symgrad.ir.affine import Affine
 from symgrad.ir.dims import Dim
 from symgrad.ir.opdef import Reduction
@@ -77,7 +77,7 @@ class KernelSource:
             yield self._table(table)
         if kernel.locs:
             yield f"# {located(kernel.locs)}"
-        yield f"@{self._scalars.use('kernel', ENTRY)}"
+        yield f"@{self._scalars.use('kernel', NUMBA_ENTRY)}"
         params = [given.name for given in (*kernel.buffers, *kernel.counts)]
         yield f"def {kernel.name}({', '.join(params)}):"
         body = [f"{self._support('distinct')}()"] if kernel.distinct else []

@@ -27,6 +27,9 @@ class Target:
 
 TARGETS: dict[str, Target] = {
     "numba_cpu": Target(
-        "numba_cpu", lower_for_cpu, emit_for_cpu, "kernels compiled by numba for this processor"
+        "numba_cpu",
+        lower_for_cpu,
+        emit_for_cpu,
+        "LLVM code for this processor, and numba kernels",
     ),
 }

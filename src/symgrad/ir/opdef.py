@@ -234,12 +234,13 @@ class Contract:
 
 @dataclass(frozen=True)
 class Library:
-    """Done by a routine of LAPACK or BLAS on each matrix of the last two axes."""
+    """Done by a routine: of LAPACK or BLAS on each matrix, or a loop of its own, such as a sort."""
 
     routine: str  # its name in the library of codegen
     arguments: Callable[..., tuple[Dim, ...]]  # fn(*types, **attrs) -> sizes and flags, 0 or 1, that it takes
     over: int | None = None  # the operand that the result may be written over
     fails: str = ""  # the message of the LinAlgError; "" if it never does
+    axes: int | None = 2  # how many last axes of the result one run takes; None: the whole array
 
 
 @dataclass(frozen=True)

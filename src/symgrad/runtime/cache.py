@@ -96,7 +96,7 @@ class Cache:
 
         def fill(directory: Path) -> None:
             """The files of a program."""
-            (directory / "program.py").write_text(program, encoding="utf-8")
+            (directory / "program.py").write_text(program, encoding="utf-8", errors="backslashreplace")
             (directory / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
             compile(directory / "program.py")
 
@@ -152,8 +152,7 @@ class Cache:
         programs = self.info().entries
         for place in [place for _, _, place in self._entries()]:
             self._remove(place)
-        for place in self.directory.glob(".*"):
-            shutil.rmtree(place, ignore_errors=True)
+        self._sweep()
         return programs
 
     def prune(self, keep: str | None = None) -> int:
@@ -169,10 +168,14 @@ class Cache:
                 self._remove(place)
                 excess -= size
                 removed += 1
+        self._sweep()
+        return removed
+
+    def _sweep(self) -> None:
+        """Remove what builders left behind long ago; a younger directory may be one at work."""
         for place in self.directory.glob(".*"):
             if time.time() - _time(place) > _ABANDONED:
                 shutil.rmtree(place, ignore_errors=True)
-        return removed
 
     def _place(self, key: str) -> Path:
         if _KEY.fullmatch(key) is None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.runtime.executable import Array, shape_of
+from symgrad.runtime.executable import Array, as_entry_takes, shape_of
 from symgrad.runtime.kept_results import maker
 from symgrad.runtime.late import OUT, late
 from symgrad.runtime.program import Program
@@ -107,7 +107,7 @@ def generated_call(program: Program, fn: Callable[..., Any], slow: Call) -> Call
     source.rows += [
         "  try:",
         f"   scalars = run({', '.join(buffers)})",
-        "  except (TypeError, ValueError): pass",
+        "  except TypeError: pass",
         "  else:",
     ]
     if executable.arena_bytes > 0:
@@ -179,7 +179,9 @@ def _arguments(program: Program, leaves: list[str], captured: list[str], source:
                 source.rows.append(f"  c{slot} = {captured[slot]}{'.item()' if type.rank == 0 else ''}")
                 found.append(f"c{slot}")
             case Literal(array=array):
-                found.append(source.name(np.ascontiguousarray(array) if type.rank > 0 else array.item()))
+                found.append(
+                    source.name(as_entry_takes(array, type.dtype) if type.rank > 0 else array.item())
+                )
     return found
 
 

@@ -42,12 +42,14 @@ class Row:
     method: str  # what they were compared with
     worst: Entry
     unresolved: int = 0  # entries so small that rounding in the function hides them
+    resolution: float = 0.0  # the largest relative error of an entry that such rounding would hide
 
     def record(self) -> Json:
         """The row as JSON."""
         return {
             "kind": self.kind, "path": self.path, "checked": self.checked, "size": self.size,
             "method": self.method, "max_error": self.worst.error, "unresolved": self.unresolved,
+            "resolution": self.resolution,
         }  # fmt: skip
 
 
@@ -62,8 +64,13 @@ class CheckReport:
 
     @property
     def max_error(self) -> float:
-        """The largest relative error."""
+        """The largest relative error, beyond what rounding in the function's values hides (`resolution`)."""
         return self.worst.error
+
+    @property
+    def resolution(self) -> float:
+        """The largest relative error that rounding in the function's values would hide."""
+        return max(row.resolution for row in self.rows)
 
     @property
     def worst(self) -> Entry:
@@ -97,8 +104,8 @@ class CheckReport:
         """The report as JSON."""
         return {
             "function": self.function, "ok": self.ok, "max_error": self.max_error, "rtol": self.rtol,
-            "worst": self.worst.record(), "rows": [row.record() for row in self.rows],
-            "held": list(self.held),
+            "resolution": self.resolution, "worst": self.worst.record(),
+            "rows": [row.record() for row in self.rows], "held": list(self.held),
         }  # fmt: skip
 
     def __str__(self) -> str:
@@ -113,9 +120,12 @@ class CheckReport:
             texts.append(f"{hidden} entries are too small to be told from rounding in the function's values")
         if self.held:
             texts.append(f"not differentiated: {', '.join(self.held)}")
-        end = (
-            f"{self.function}: right, up to a relative error of {self.rtol:.2g}"
-            if self.ok
-            else str(self.error())
+        return "\n".join([*texts, self._verdict() if self.ok else str(self.error())])
+
+    def _verdict(self) -> str:
+        if self.resolution <= self.rtol:
+            return f"{self.function}: right, up to a relative error of {self.rtol:.2g}"
+        return (
+            f"{self.function}: right, as far as can be told:"
+            f" rounding in its values hides relative errors up to {self.resolution:.2g} somewhere"
         )
-        return "\n".join([*texts, end])

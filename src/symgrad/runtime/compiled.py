@@ -14,7 +14,7 @@ from symgrad.errors import ArgumentError
 from symgrad.ir.launch import Threads
 from symgrad.runtime.call import generated_call
 from symgrad.runtime.kept import kept, place_of
-from symgrad.runtime.late import CHECKS, EXPLAIN, GENERATED, STAGES, TRACING, late
+from symgrad.runtime.late import CHECKS, EXPLAIN, STAGES, TRACING, late
 from symgrad.runtime.program import INTERPRETER, ONE, Program, input_values
 from symgrad.runtime.request import Request, answer
 from symgrad.runtime.seeds import fitted_seeds
@@ -189,7 +189,8 @@ class Compiled(Wrapping):
         without arguments, that of the last call. `locs` adds the user's lines to IR.
         """
         stages = late(STAGES)
-        return stages.stage_text(self.program(*args, **kwargs), stages.stage_named(stage), locs=locs)
+        chosen = stages.stage_named(stage)
+        return stages.stage_text(self.program(*args, **kwargs), chosen, locs=locs)
 
     def source(self, /, *args: Any, **kwargs: Any) -> str:
         """The generated module."""
@@ -202,12 +203,7 @@ class Compiled(Wrapping):
         result of rank > 0 and, where it has such a parameter, the arena; it returns the other results. `call`
         takes the params from Python.
         """
-        program = self.program(*args, **kwargs)
-        if program.threads != ONE:
-            raise ArgumentError(
-                "a program for several threads is no single module", cure="leave out parallel="
-            )
-        return late(GENERATED).load_module(program.module.text, program.traced.name)
+        return self.program(*args, **kwargs).numba_module
 
     def memory(self, /, *args: Any, **kwargs: Any) -> MemoryReport:
         """What a call needs, in bytes: inputs, results, the arena, and the least that any arena could be."""

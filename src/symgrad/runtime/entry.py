@@ -63,25 +63,37 @@ def _fill(code: Loaded) -> list[object]:
 @functools.cache
 def _check_layout() -> None:
     """Raise unless NumPy's arrays lie in memory as machine code expects."""
-    array = np.zeros((2, 3), np.float32)
-    word, start = ctypes.c_void_p.from_address, id(array)
-    shape = word(start + layout.SHAPE).value or 0
-    descr = word(start + layout.DESCR).value or 0
-    number = ctypes.c_int.from_address
-    found = [
-        word(start + layout.TYPE).value == id(np.ndarray),
-        word(start + layout.DATA).value == array.ctypes.data,
-        number(start + layout.RANK).value == 2,
-        descr == id(array.dtype),
-    ]
-    right = all(found) and all((
-        tuple((ctypes.c_ssize_t * 2).from_address(shape)) == array.shape,
-        number(descr + layout.NUMBER).value == array.dtype.num,
-        ctypes.c_char.from_address(descr + layout.ORDER).value == b"=",
-        number(start + layout.FLAGS).value & layout.C_CONTIGUOUS,
-    ))  # fmt: skip
-    if not right:
+    if ctypes.sizeof(ctypes.c_void_p) != 8:
+        raise InternalError(
+            "compiled code is for Python of 64 bits", cure="use such a Python, or target='interpreter'"
+        )
+    plain = np.zeros((2, 3), np.float32)
+    fixed = plain.copy()
+    fixed.flags.writeable = False
+    if not all(map(_lies_as_expected, (plain, fixed, plain[:, ::2], np.zeros(4, np.int8)))):
         raise InternalError(
             f"arrays of NumPy {np.__version__} do not lie in memory as compiled code expects",
             cure="use a release of NumPy that symgrad was tested with, or target='interpreter'",
         )
+
+
+def _lies_as_expected(array: np.ndarray[Any, Any]) -> bool:
+    """Whether the fields of an array are where machine code looks for them."""
+    word, number = ctypes.c_void_p.from_address, ctypes.c_int.from_address
+    start, dtype = id(array), array.dtype
+    places = (
+        word(start + layout.TYPE).value == id(np.ndarray),
+        word(start + layout.DATA).value == array.ctypes.data,
+        number(start + layout.RANK).value == array.ndim,
+        word(start + layout.DESCR).value == id(dtype),
+        number(start + layout.FLAGS).value & array.flags.num == array.flags.num,
+    )
+    if not all(places):
+        return False
+    shape = (ctypes.c_ssize_t * array.ndim).from_address(word(start + layout.SHAPE).value or 0)
+    order = ctypes.c_char.from_address(id(dtype) + layout.ORDER).value.decode()
+    return (
+        tuple(shape) == array.shape
+        and number(id(dtype) + layout.NUMBER).value == dtype.num
+        and order == dtype.byteorder
+    )

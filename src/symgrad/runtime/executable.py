@@ -11,12 +11,12 @@ import numpy as np
 
 from symgrad.errors import InternalError
 from symgrad.ir import dims
-from symgrad.ir.types import ArrayType, native
+from symgrad.ir.types import ArrayType, DType, native
 from symgrad.runtime.arena import ArenaPool
 
 # (params..., arrays for the results of rank > 0..., the arena if it has bytes) -> results of rank 0, in
-# order: None, the only one, or a tuple. Raises TypeError or ValueError where an argument is not of the
-# param's type, IndexError where the program reads at a position that is not there.
+# order: None, the only one, or a tuple. Raises TypeError where an argument is not of the param's type, before
+# anything is computed, and the program's own errors: IndexError, ValueError, LinAlgError.
 Entry: TypeAlias = Callable[..., Any]
 
 
@@ -61,11 +61,16 @@ def shape_of(type: ArrayType) -> tuple[int, ...]:
 
 
 def prepared(value: object, type: ArrayType) -> Any:
-    """A value as an entry takes it: a number, or a C-contiguous array of native byte order."""
+    """A value as an entry takes it: a number, or an aligned C-contiguous array of native byte order."""
     array = np.asarray(value)
     if native(array.dtype) != type.dtype or array.shape != shape_of(type):
         raise InternalError(f"{array.dtype}{list(array.shape)} was passed for {type}")
-    return array.item() if type.rank == 0 else np.ascontiguousarray(array, dtype=type.dtype)
+    return array.item() if type.rank == 0 else as_entry_takes(array, type.dtype)
+
+
+def as_entry_takes(array: Array, dtype: DType) -> Array:
+    """An array, copied if it is not aligned, C-contiguous and of the dtype in native byte order."""
+    return np.require(array, dtype, ("C", "A"))
 
 
 def as_tuple(scalars: Any, count: int) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import linecache
 import threading
 from types import ModuleType
@@ -11,7 +12,7 @@ _loading = threading.RLock()  # numba's compiler is not made for several threads
 
 def load_module(text: str, name: str) -> ModuleType:
     """The module of a text, compiled by numba."""
-    file = f"<{name}>"
+    file = f"<{name} {hashlib.sha256(text.encode('utf-8', 'backslashreplace')).hexdigest()[:16]}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # for tracebacks
     module = ModuleType(name)
     with _loading:

@@ -33,12 +33,15 @@ def interpreted(function: Function) -> Executable:
 
 def _strict(value: Any, type: ArrayType) -> Array:
     if type.rank == 0:
-        return np.asarray(value, type.dtype)
+        try:
+            return np.asarray(value, type.dtype)
+        except (OverflowError, ValueError) as error:
+            raise TypeError(f"no number of type {type.dtype}") from error
     if not isinstance(value, np.ndarray):
         raise TypeError("not an array")
     array = cast(Array, value)
     if array.dtype != type.dtype:
         raise TypeError(f"not an array of {type.dtype}")
     if array.shape != shape_of(type):
-        raise ValueError(f"not of shape {shape_of(type)}")
+        raise TypeError(f"not of shape {shape_of(type)}")
     return array

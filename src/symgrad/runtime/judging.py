@@ -16,6 +16,7 @@ from symgrad.runtime.quotients import COARSE_STEPS, STEPS, Slope, Vector, slope
 
 # Quotients may be off by so many times what rounding of the function's values does to one of them.
 _NOISES = 4.0
+_UNRESOLVED = 0.1  # of a number: rounding that hides as much leaves nothing to compare
 # Entries below this part of the largest one are judged as if they were as large as that.
 _FLOOR = 0.01
 
@@ -83,9 +84,11 @@ class Comparison:
         same = self.found == self.expected
         return np.where(same, 0.0, np.where(np.isfinite(relative), relative, np.inf))
 
-    def unresolved(self, floor: float) -> int:
-        """How many numbers rounding hides."""
-        return int(np.sum(_NOISES * self.noise > 0.1 * np.maximum(np.abs(self.expected), floor)))
+    def hidden(self, floor: float) -> Vector:
+        """The relative error of each number that rounding would hide."""
+        with np.errstate(all="ignore"):
+            relative = _NOISES * self.noise / np.maximum(np.abs(self.expected), floor)
+        return np.where(np.isfinite(relative), relative, 0.0)
 
     def hint(self, k: int) -> str | None:
         """What may be the matter with the point."""
@@ -237,8 +240,9 @@ def _rows(subject: Subject, claim: Claim, found: Sequence[Comparison], floor: fl
         size = len(group) if leaf is None else subject.inputs.sizes[leaf]
         path = "random directions" if leaf is None else subject.inputs.paths[leaf]
         worst = _entry(subject, claim, comparison, k, error, path)
-        hidden = sum(c.unresolved(floor) for c in group)
-        rows.append(Row(claim.kind, path, len(group), size, _method(group), worst, hidden))
+        hidden = np.concatenate([c.hidden(floor) for c in group])
+        unresolved, resolution = int(np.sum(hidden > _UNRESOLVED)), float(np.max(hidden))
+        rows.append(Row(claim.kind, path, len(group), size, _method(group), worst, unresolved, resolution))
     return rows
 
 

@@ -35,10 +35,11 @@ def load(
     cache = open_cache()
     with _compiling:
         entry = cache.lookup(key)
-        run = None if entry is None else _loaded(entry, devices)
-        if entry is not None and run is not None:
+        found = None if entry is None else _loaded(entry, devices)
+        if found is not None:
             log.info("%s: loaded from the cache", name)
-            return Executable(run, *types, _arena_bytes(entry.meta()))
+            run, arena_bytes = found
+            return Executable(run, *types, arena_bytes)
         text, loops = emit()
         made: list[Any] = []
 
@@ -58,10 +59,13 @@ def _code(path: Path) -> Path:
     return path.with_suffix(".o")
 
 
-def _loaded(entry: Entry, devices: Any) -> Callable[..., Any] | None:
-    """The entry's function; None if it cannot be loaded, whatever the reason: it is then compiled again."""
+def _loaded(entry: Entry, devices: Any) -> tuple[Callable[..., Any], int] | None:
+    """The entry's function and the bytes of its arena.
+
+    None if it cannot be loaded, whatever the reason: it is then compiled again.
+    """
     try:
-        return devices.load_code(_code(entry.program))
+        return devices.load_code(_code(entry.program)), _arena_bytes(entry.meta())
     except Exception:
         log.warning("entry %s cannot be loaded: compiled again", entry.key, exc_info=True)
         return None

@@ -61,7 +61,7 @@ class _Program:
             if not isinstance(arguments[k], np.ndarray):
                 raise TypeError("not an array")
             if arguments[k].shape != shape or arguments[k].dtype != dtype:
-                raise ValueError(f"not an array of {dtype}{list(shape)}")
+                raise TypeError(f"not an array of {dtype}{list(shape)}")
         params = self._launch.params
         workspace = self._take()
         slots = [*arguments[:params], *workspace.slots[params:]]

@@ -16,7 +16,7 @@ from symgrad.errors import ArgumentError
 from symgrad.ir.launch import Threads
 from symgrad.ir.types import ArrayType
 from symgrad.runtime.executable import Executable
-from symgrad.runtime.late import COMPILER, INTERPRETED, KEEPING, OUT, PARALLEL, TRACING, late
+from symgrad.runtime.late import COMPILER, GENERATED, INTERPRETED, KEEPING, OUT, PARALLEL, TRACING, late
 from symgrad.runtime.loading import load
 from symgrad.runtime.request import Answer
 from symgrad.trace.records import TraceRecord
@@ -25,6 +25,8 @@ from symgrad.trace.traced_value import TracedValue
 from symgrad.trace.transform import result_types
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from symgrad.codegen.module_source import ModuleSource
     from symgrad.codegen.steps import Module
     from symgrad.ir.core import Function
@@ -89,6 +91,15 @@ class Program:
     def module(self) -> ModuleSource:
         """The generated module."""
         return self._whole.module
+
+    @cached_property
+    def numba_module(self) -> ModuleType:
+        """The generated module as numba compiles it."""
+        if self.threads != ONE:
+            raise ArgumentError(
+                "a program for several threads is no single module", cure="leave out parallel="
+            )
+        return late(GENERATED).load_module(self.module.text, self.traced.name)
 
     @cached_property
     def _whole(self) -> Part:

@@ -27,11 +27,16 @@ class Stage(Enum):
     ASM = "asm"
 
 
-def stage_named(name: str) -> Stage:
+def stage_named(name: object) -> Stage:
     """The stage of this name."""
     for stage in Stage:
-        if stage.value == name:
+        if isinstance(name, str) and stage.value == name:
             return stage
+    if not isinstance(name, str):
+        raise ArgumentError(
+            f"a stage is named first, not a {type(name).__name__}",
+            cure='write ir("optimized", ...), with the arguments after it',
+        )
     raise ArgumentError(f"no stage {name!r}", cure="stages: " + ", ".join(stage.value for stage in Stage))
 
 

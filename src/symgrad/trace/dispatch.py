@@ -25,8 +25,11 @@ from symgrad.trace import (
     numpy_api_pieces,
     numpy_api_places,
     numpy_api_polynomials,
+    numpy_api_quantiles,
     numpy_api_reductions,
+    numpy_api_scans,
     numpy_api_shapes,
+    numpy_api_sorting,
     ufunc_methods,
     ufuncs,
 )
@@ -63,14 +66,17 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **numpy_api_places.TABLE,
     **numpy_api_polynomials.TABLE,
     **numpy_api_creation.TABLE,
+    **numpy_api_quantiles.TABLE,
     **numpy_api_reductions.TABLE,
+    **numpy_api_scans.TABLE,
     **numpy_api_shapes.TABLE,
+    **numpy_api_sorting.TABLE,
 }
 
 # Functions to which a list is several arrays, not one.
 _TAKE_LISTS = frozenset({
     *numpy_api_joins.TABLE, np.select, np.einsum, np.linalg.multi_dot, np.broadcast_arrays, np.choose,
-    np.ravel_multi_index, np.piecewise, np.histogramdd, np.histogram2d,
+    np.ravel_multi_index, np.piecewise, np.histogramdd, np.histogram2d, np.lexsort,
 })  # fmt: skip
 
 _RETURNED = "use what the function returns: y = f(x) instead of f(x, out=y), x = x + y instead of x += y"
@@ -108,6 +114,8 @@ class NumPy:
                 return ufunc_methods.reduce(FUNCTIONS.__getitem__, ufunc, *operands, **options)
             case "reduceat":
                 return ufunc_methods.reduceat(ufunc, *operands, **options)
+            case "accumulate" if ufunc in numpy_api_scans.ACCUMULATORS:
+                return numpy_api_scans.accumulate(ufunc, *operands, **options)
             case "outer":
                 _refuse_options(name, options, {})
                 a, b = (prepare(x, like) for x in operands)

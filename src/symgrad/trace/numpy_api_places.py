@@ -85,6 +85,9 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     like = the_tracer((a, v))
     row, column = tracer_of(a, like), np.expand_dims(tracer_of(v, like), -1)
     before = row < column if side == "left" else row <= column
+    if np.result_type(row.dtype, column.dtype).kind == "f":  # NaN is sorted last
+        after_all = np.isnan(column)
+        before = before | (after_all & ~np.isnan(row) if side == "left" else after_all)
     return np.sum(before, axis=-1)
 
 

@@ -66,7 +66,8 @@ class InPlace:
             if find_tracer((given, wanted)) is None:
                 found = getattr(ufunc, method)(*given, **wanted)
                 return self._kept(found, like.recorder, (operands, options))
-            outs = options.get("out")
+            out = options.get("out")  # for ufunc.reduce and its kin not always a tuple
+            outs = cast("tuple[Any, ...] | None", (out,) if isinstance(out, Tracer) else out)
             if outs is None or not any(isinstance(out, Tracer) for out in outs):
                 return self._fresh(self._pure.ufunc(ufunc, method, given, wanted), given)
             where = wanted.pop("where", True)

@@ -14,7 +14,9 @@ from symgrad.ir.ops import (
     indexing,
     linalg,
     reductions,
+    scans,
     shapes,
+    sorting,
     special,
     triangular,
 )
@@ -30,6 +32,8 @@ FAMILIES: dict[str, tuple[OpDef, ...]] = {
     "shapes": shapes.OPS,
     "contraction": contraction.OPS,
     "indexing": indexing.OPS,
+    "scans": scans.OPS,
+    "sorting": sorting.OPS,
     "triangular": triangular.OPS,
     "linalg": linalg.OPS,
     "constants": constants.OPS,
@@ -43,6 +47,6 @@ BY_UFUNC: dict[np.ufunc, OpDef] = {op.ufunc: op for op in OPS.values() if op.ufu
 __all__ = [
     "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "cond", "constant", "constants",
     "contraction", "control", "dim", "einsum", "elementwise", "factors", "for_loop", "gamma", "indexing",
-    "iota", "join_spec", "kernel", "linalg", "measure", "reductions", "shapes", "special", "split_spec",
-    "triangular", "while_loop",
+    "iota", "join_spec", "kernel", "linalg", "measure", "reductions", "scans", "shapes", "sorting", "special",
+    "split_spec", "triangular", "while_loop",
 ]  # fmt: skip

@@ -78,9 +78,9 @@ def _scatter_transpose(ct: Any, i: int, x: Any, u: Any, *indices: Any, axes: Int
         return found
     # Where a place is written again, what was written before has no part in the result.
     sizes = tuple(type_of(x).shape[axis] for axis in axes)
-    order = _made(iota, indices[0], lead.with_shape((lead.size,)), axis=0)
+    order = made(iota, indices[0], lead.with_shape((lead.size,)), axis=0)
     order = reshape(order, type=lead)
-    blank = _made(constant, indices[0], lead.with_shape(sizes), value=0)
+    blank = made(constant, indices[0], lead.with_shape(sizes), value=0)
     own = tuple(range(len(axes)))
     last = eq(gather(scatter(blank, order, *indices, axes=own), *indices, axes=own), order)
     kind = type_of(found)
@@ -89,7 +89,7 @@ def _scatter_transpose(ct: Any, i: int, x: Any, u: Any, *indices: Any, axes: Int
     return select(last, found, np.zeros_like(found))
 
 
-def _made(op: OpDef, like: Any, type: ArrayType, **attrs: Any) -> Any:
+def made(op: OpDef, like: Any, type: ArrayType, **attrs: Any) -> Any:
     """The result of an op without operands: recorded where a tracer stands beside it."""
     return like.stage(op, (), attrs, type) if isinstance(like, Staged) else op(type=type, **attrs)
 

@@ -14,6 +14,8 @@ from symgrad.errors import ShapeError
 from symgrad.ir import dims
 from symgrad.ir.dims import Dim
 from symgrad.ir.opdef import Composed, Example, Jvp, Library, LinearIn, OpDef, Undefined, Zero
+from symgrad.ir.ops.constants import iota
+from symgrad.ir.ops.indexing import made
 from symgrad.ir.ops.triangular import (
     SINGULAR,
     congruence,
@@ -187,7 +189,9 @@ def _pivots(a: Any) -> tuple[Any, Any]:
     f = lu(a)
     n = type_of(a).shape[-1]
     own = np.diagonal(f[..., :n, :], axis1=-2, axis2=-1)
-    moved = np.sum((f[..., n, :] != np.arange(n, dtype=type_of(a).dtype)).astype(np.int64), axis=-1)
+    # An op: an array of numbers would be a hidden input, which a composition cannot have.
+    places = made(iota, a, array_type(type_of(a).dtype, n), axis=0)
+    moved = np.sum((f[..., n, :] != places).astype(np.int64), axis=-1)
     return own, (1 - 2 * (moved % 2)).astype(type_of(a).dtype)
 
 

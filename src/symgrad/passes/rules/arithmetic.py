@@ -36,9 +36,6 @@ from symgrad.ir.types import DType
 from symgrad.passes.literals import Number
 from symgrad.passes.rewrite import Context, Rule
 
-# Whole numbers that are doubled: far from the largest number of any type.
-MAX_WHOLE = 1 << 24
-
 
 def _either_order(op: Op) -> Iterator[tuple[Value, Value]]:
     x, y = op.operands
@@ -172,7 +169,9 @@ def add_double(op: Op, context: Context) -> Value | None:
         return None
     for factor, constant in _either_order(product):
         number = context.splat(constant)
-        if number is not None and float(number).is_integer() and abs(number) <= MAX_WHOLE:
+        if number is None or not float(number).is_integer():
+            continue
+        if abs(2 * number) <= float(np.finfo(x.type.dtype).max):
             return context.emit(mul, factor, context.number(2 * number, x.type))
     return None
 

@@ -1,0 +1,13 @@
+"""`ROUTINES`: what the statement `CallLibrary` can name, by family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from symgrad.codegen import linalg_routines, scan_routines, sort_routines
+
+ROUTINES: dict[str, Callable[..., int]] = {
+    **linalg_routines.ROUTINES,
+    **scan_routines.ROUTINES,
+    **sort_routines.ROUTINES,
+}
