@@ -57,7 +57,7 @@ def test_loops_and_branches_scheduled(function: Function, seed: int) -> None:
 
 
 def runs_or_has_no_limit(function: Function, program: Function, seed: int) -> None:
-    """The program gives what the function does; an array with an inner axis that a `while` counts is refused."""
+    """As interpreted; an array with an inner axis that a `while` counts is refused."""
     try:
         runs_as_interpreted(function, program, seed)
     except UnsupportedError as error:
