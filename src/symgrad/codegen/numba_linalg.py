@@ -12,6 +12,7 @@ from typing import Any
 from numba.core import types
 from numba.np.numpy_support import as_dtype
 
+from symgrad.codegen.determinant_routines import cofactor
 from symgrad.codegen.linalg_routines import (
     cholesky,
     congruence,
@@ -29,8 +30,9 @@ from symgrad.codegen.sort_routines import ranking
 from symgrad.codegen.spectral_routines import divided, eigh, eigvalsh, qr, svd, svdvals
 
 __all__ = [
-    "cholesky", "congruence", "cumextreme", "cumprod", "cumsum", "divided", "eigh", "eigvalsh", "lu",
-    "lu_solve", "qr", "ranking", "recurrence", "svd", "svdvals", "triangular_product", "triangular_solve",
+    "cholesky", "cofactor", "congruence", "cumextreme", "cumprod", "cumsum", "divided", "eigh", "eigvalsh",
+    "lu", "lu_solve", "qr", "ranking", "recurrence", "svd", "svdvals", "triangular_product",
+    "triangular_solve",
 ]  # fmt: skip
 
 register_blas()  # before code that calls them is loaded

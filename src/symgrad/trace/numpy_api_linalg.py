@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from symgrad.errors import DTypeError, ShapeError
-from symgrad.ir.ops import linalg
+from symgrad.ir.ops import determinants, linalg
 from symgrad.ir.types import F64
 from symgrad.trace.lifting import as_dtype, axes_of, fit, strong, the_tracer, to_shape, tracer_of
 from symgrad.trace.places import caller
@@ -109,13 +109,13 @@ _SignAndLog = type(numpy.linalg.slogdet(numpy.eye(1)))  # NumPy's named tuple
 
 def det(a: Any) -> Any:
     """The determinant."""
-    return linalg.det(square("np.linalg.det", a))
+    return determinants.det(square("np.linalg.det", a))
 
 
 def slogdet(a: Any) -> Any:
     """The sign of the determinant, and the logarithm of its magnitude."""
     a = square("np.linalg.slogdet", a)
-    return _SignAndLog(linalg.det_sign(a), linalg.logabsdet(a))
+    return _SignAndLog(determinants.det_sign(a), determinants.logabsdet(a))
 
 
 TABLE: dict[Any, Callable[..., Any]] = {

@@ -9,6 +9,7 @@ from symgrad.ir.ops import (
     constants,
     contraction,
     control,
+    determinants,
     eigen,
     elementwise,
     gamma,
@@ -40,6 +41,7 @@ FAMILIES: dict[str, tuple[OpDef, ...]] = {
     "linalg": linalg.OPS,
     "eigen": eigen.OPS,
     "singular": singular.OPS,
+    "determinants": determinants.OPS,
     "constants": constants.OPS,
     "control": control.OPS,
 }
@@ -50,7 +52,8 @@ BY_UFUNC: dict[np.ufunc, OpDef] = {op.ufunc: op for op in OPS.values() if op.ufu
 
 __all__ = [
     "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "cond", "constant",
-    "constants", "contraction", "control", "dim", "eigen", "einsum", "elementwise", "factors", "for_loop",
-    "gamma", "indexing", "iota", "join_spec", "kernel", "linalg", "measure", "reductions", "scans",
-    "shapes", "singular", "sorting", "special", "split_spec", "triangular", "while_loop",
+    "constants", "contraction", "control", "determinants", "dim", "eigen", "einsum", "elementwise",
+    "factors", "for_loop", "gamma", "indexing", "iota", "join_spec", "kernel", "linalg", "measure",
+    "reductions", "scans", "shapes", "singular", "sorting", "special", "split_spec", "triangular",
+    "while_loop",
 ]  # fmt: skip
