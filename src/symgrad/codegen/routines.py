@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from symgrad.codegen import (
     determinant_routines,
+    exponential_routines,
     linalg_routines,
     scan_routines,
     sort_routines,
@@ -16,6 +17,7 @@ ROUTINES: dict[str, Callable[..., int]] = {
     **linalg_routines.ROUTINES,
     **spectral_routines.ROUTINES,
     **determinant_routines.ROUTINES,
+    **exponential_routines.ROUTINES,
     **scan_routines.ROUTINES,
     **sort_routines.ROUTINES,
 }

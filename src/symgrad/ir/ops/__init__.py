@@ -12,6 +12,7 @@ from symgrad.ir.ops import (
     determinants,
     eigen,
     elementwise,
+    exponential,
     gamma,
     indexing,
     linalg,
@@ -42,6 +43,7 @@ FAMILIES: dict[str, tuple[OpDef, ...]] = {
     "eigen": eigen.OPS,
     "singular": singular.OPS,
     "determinants": determinants.OPS,
+    "exponential": exponential.OPS,
     "constants": constants.OPS,
     "control": control.OPS,
 }
@@ -53,7 +55,7 @@ BY_UFUNC: dict[np.ufunc, OpDef] = {op.ufunc: op for op in OPS.values() if op.ufu
 __all__ = [
     "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "cond", "constant",
     "constants", "contraction", "control", "determinants", "dim", "eigen", "einsum", "elementwise",
-    "factors", "for_loop", "gamma", "indexing", "iota", "join_spec", "kernel", "linalg", "measure",
-    "reductions", "scans", "shapes", "singular", "sorting", "special", "split_spec", "triangular",
-    "while_loop",
+    "exponential", "factors", "for_loop", "gamma", "indexing", "iota", "join_spec", "kernel", "linalg",
+    "measure", "reductions", "scans", "shapes", "singular", "sorting", "special", "split_spec",
+    "triangular", "while_loop",
 ]  # fmt: skip
