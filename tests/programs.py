@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,28 @@ from symgrad.errors import Loc
 from symgrad.ir import dims
 from symgrad.ir.builder import Builder
 from symgrad.ir.core import Function, Value
-from symgrad.ir.opdef import Composed, Example, Gather, Library, Measure, OpDef, Scatter
+from symgrad.ir.opdef import Composed, Example, Gather, Library, Measure, OnPairs, OpDef, Scatter
 from symgrad.ir.ops import OPS
+from symgrad.passes.pairs import pairs
 
 Array = np.ndarray[Any, Any]
 
 EXAMPLES: tuple[tuple[OpDef, Example], ...] = tuple((op, e) for op in OPS.values() for e in op.examples)
 
+
+def has_complex(op: OpDef, example: Example) -> bool:
+    """Whether an operand or the result is complex."""
+    return isinstance(op.lowering, OnPairs) or any(t.is_complex for t in example.operands)
+
+
 # Those that random operands cannot make fail, as a singular matrix does.
-RANDOM = [(op, e) for op, e in EXAMPLES if not isinstance(op.lowering, Library | Composed)]
+RANDOM = [
+    (op, e)
+    for op, e in EXAMPLES
+    if not isinstance(op.lowering, Library | Composed) and not has_complex(op, e)
+]
+REAL = [(op, e) for op, e in EXAMPLES if not has_complex(op, e)]
+COMPLEX = [(op, e) for op, e in EXAMPLES if has_complex(op, e)]
 
 HINTS = ("", "", "x", "w", "x_1", "w.0", "θ")
 LOCS = (None, Loc("model.py", 5), Loc("model.py", 12, via=("vjp",)), Loc("<stdin>", 1, via=("jvp", "vjp")))
@@ -69,7 +82,13 @@ def with_diagonal(operands: list[Array], diagonal: float) -> list[Array]:
 
 
 def alone(op: OpDef, example: Example) -> Program:
-    """The op on params of its example's types."""
+    """The op on params of its example's types; on pairs of reals where it has complex numbers."""
+    made = as_traced(op, example)
+    return replace(made, function=pairs(made.function))
+
+
+def as_traced(op: OpDef, example: Example) -> Program:
+    """The op on params of its example's types, complex ones too."""
     builder = Builder()
     params = tuple(Value(t) for t in example.operands)
     result = builder.emit(op, params, dict(example.attrs), example.type)

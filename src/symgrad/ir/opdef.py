@@ -305,6 +305,11 @@ class Control:
     flow: Flow
 
 
+@dataclass(frozen=True)
+class OnPairs:
+    """None: the op is on complex numbers, or makes some, and gives way to what its record says on pairs."""
+
+
 Lowering: TypeAlias = (
     Scalar
     | Reduce
@@ -321,6 +326,7 @@ Lowering: TypeAlias = (
     | Coordinate
     | Extent
     | Measure
+    | OnPairs
     | Control
 )
 
@@ -377,6 +383,14 @@ class OpDef:
     structure: Callable[[tuple[Structure, ...], dict[str, Attr]], Structure] | None = None  # by the operands'
     commutative: bool = False  # two operands may change places: the same bits come out
     law: Law | None = None  # what it makes of operands that are shifted or scaled
+    # fn(*xs, **attrs), complex operands as pairs (re, im) -> the pair that the result is, or the real result
+    on_pairs: Callable[..., Any] | None = None
+
+    @property
+    def takes_complex(self) -> bool:
+        """Whether operands may be complex: what is linear acts on each part, and products expand."""
+        kinds = Linear | Multilinear | Select | ByRegions
+        return self.on_pairs is not None or isinstance(self.derivative, kinds)
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

@@ -6,6 +6,7 @@ import numpy as np
 
 from symgrad.ir.opdef import OpDef
 from symgrad.ir.ops import (
+    complexes,
     constants,
     contraction,
     control,
@@ -26,6 +27,7 @@ from symgrad.ir.ops.control import cond, for_loop, kernel, while_loop
 
 FAMILIES: dict[str, tuple[OpDef, ...]] = {
     "elementwise": elementwise.OPS,
+    "complexes": complexes.OPS,
     "special": special.OPS,
     "gamma": gamma.OPS,
     "reductions": reductions.OPS,
@@ -45,8 +47,8 @@ OPS: dict[str, OpDef] = {op.name: op for family in FAMILIES.values() for op in f
 BY_UFUNC: dict[np.ufunc, OpDef] = {op.ufunc: op for op in OPS.values() if op.ufunc is not None}
 
 __all__ = [
-    "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "cond", "constant", "constants",
-    "contraction", "control", "dim", "einsum", "elementwise", "factors", "for_loop", "gamma", "indexing",
-    "iota", "join_spec", "kernel", "linalg", "measure", "reductions", "scans", "shapes", "sorting", "special",
-    "split_spec", "triangular", "while_loop",
+    "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "complexes", "cond", "constant",
+    "constants", "contraction", "control", "dim", "einsum", "elementwise", "factors", "for_loop", "gamma",
+    "indexing", "iota", "join_spec", "kernel", "linalg", "measure", "reductions", "scans", "shapes",
+    "sorting", "special", "split_spec", "triangular", "while_loop",
 ]  # fmt: skip
