@@ -95,7 +95,7 @@ def modulus(z: Pair) -> Any:
 def sign(z: Pair) -> Pair:
     """z / |z|, and 0 at 0"""
     r = np.hypot(*z)
-    r = np.where(r == 0, np.ones_like(r), r)
+    r = np.where(r == 0, np.full_like(r, math.inf), r)  # so that the derivative is 0, too
     return z[0] / r, z[1] / r
 
 
