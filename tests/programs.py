@@ -70,7 +70,13 @@ def random_array(
 def operands_of(rng: np.random.Generator, example: Example, params: tuple[Value, ...]) -> list[Array]:
     """Random operands of an example; matrices of the first one are as far from singular as it says."""
     found = [random_array(rng, p, example.bound or 0, example.domain) for p in params]
-    return with_diagonal(found, example.diagonal)
+    return with_diagonal(with_fixed(found, example), example.diagonal)
+
+
+def with_fixed(operands: list[Array], example: Example) -> list[Array]:
+    """The operands, with those of an example that must be what they are."""
+    fixed = {} if example.fixed is None else example.fixed(*example.operands)
+    return [fixed.get(k, x) for k, x in enumerate(operands)]
 
 
 def with_diagonal(operands: list[Array], diagonal: float) -> list[Array]:

@@ -229,7 +229,6 @@ UNARY = (
     "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "arcsinh",
     "arccosh", "arctanh", "absolute", "conjugate",
 )  # fmt: skip
-)
 
 
 def on_pairs(fn: Callable[..., Any], *args: Any) -> Any:

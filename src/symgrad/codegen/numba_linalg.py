@@ -12,6 +12,7 @@ from typing import Any
 from numba.core import types
 from numba.np.numpy_support import as_dtype
 
+from symgrad.codegen.fft_routines import fourier
 from symgrad.codegen.linalg_routines import (
     cholesky,
     congruence,
@@ -28,7 +29,7 @@ from symgrad.codegen.scan_routines import cumextreme, cumprod, cumsum, recurrenc
 from symgrad.codegen.sort_routines import ranking
 
 __all__ = [
-    "cholesky", "congruence", "cumextreme", "cumprod", "cumsum", "lu", "lu_solve", "ranking", "recurrence",
+    "cholesky", "congruence", "cumextreme", "cumprod", "cumsum", "fourier", "lu", "lu_solve", "ranking", "recurrence",
     "triangular_product", "triangular_solve",
 ]  # fmt: skip
 

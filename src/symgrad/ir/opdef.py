@@ -311,23 +311,8 @@ class OnPairs:
 
 
 Lowering: TypeAlias = (
-    Scalar
-    | Reduce
-    | ArgReduce
-    | Remap
-    | View
-    | Contract
-    | Library
-    | Composed
-    | Gather
-    | Scatter
-    | Update
-    | Constant
-    | Coordinate
-    | Extent
-    | Measure
-    | OnPairs
-    | Control
+    "Scalar | Reduce | ArgReduce | Remap | View | Contract | Library | Composed | Gather | Scatter | Update"
+    " | Constant | Coordinate | Extent | Measure | OnPairs | Control"
 )
 
 
@@ -353,6 +338,8 @@ class Example:
     domain: tuple[float, float] = (-2.0, 2.0)  # real operands are drawn from here
     bound: int | None = None  # integer operands are drawn from [0, bound)
     diagonal: float = 0.0  # added to the diagonals of the matrices of the first operand
+    # fn(*types) -> operands, by number, that must be what they are: tables by which the op goes
+    fixed: Callable[..., dict[int, Any]] | None = None
 
 
 class Staged(ABC):

@@ -11,6 +11,7 @@ from symgrad.ir.ops import (
     contraction,
     control,
     elementwise,
+    fourier,
     gamma,
     indexing,
     linalg,
@@ -37,6 +38,7 @@ FAMILIES: dict[str, tuple[OpDef, ...]] = {
     "scans": scans.OPS,
     "sorting": sorting.OPS,
     "triangular": triangular.OPS,
+    "fourier": fourier.OPS,
     "linalg": linalg.OPS,
     "constants": constants.OPS,
     "control": control.OPS,
@@ -48,7 +50,7 @@ BY_UFUNC: dict[np.ufunc, OpDef] = {op.ufunc: op for op in OPS.values() if op.ufu
 
 __all__ = [
     "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "complexes", "cond", "constant",
-    "constants", "contraction", "control", "dim", "einsum", "elementwise", "factors", "for_loop", "gamma",
-    "indexing", "iota", "join_spec", "kernel", "linalg", "measure", "reductions", "scans", "shapes",
+    "constants", "contraction", "control", "dim", "einsum", "elementwise", "factors", "for_loop", "fourier",
+    "gamma",    "indexing", "iota", "join_spec", "kernel", "linalg", "measure", "reductions", "scans", "shapes",
     "sorting", "special", "split_spec", "triangular", "while_loop",
 ]  # fmt: skip
