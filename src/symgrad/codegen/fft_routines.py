@@ -1,13 +1,13 @@
 """What generated code calls for discrete Fourier transforms: one line after another, by mixed radices.
 
-A line is two rows, the real parts and the imaginary parts, of n numbers each, or of n rows of `inner` numbers
-that are transformed side by side. A stage of radix r makes n/r transforms of r numbers each and moves them, so
+A line is two rows, real parts and imaginary parts, of n numbers each, or of n times `inner` numbers that
+are transformed side by side. A stage of radix r makes n/r transforms of r numbers each and moves them, so
 that the last stage leaves the line in order (Stockham's autosort; C. Van Loan, "Computational Frameworks for
-the Fast Fourier Transform", 1992). The stages go back and forth between the result and the memory behind it.
+the Fast Fourier Transform", 1992). The stages go back and forth between the result and memory behind it.
 
-Many short lines are turned, `TOGETHER` at a time, so that their numbers lie side by side and are transformed at
-once. Roots of unity are read from a table, w[2,n]: cos(2πk/n), then -sin(2πk/n). The text runs as it is on
-arrays, and `llvm_routines.py` compiles it, which says what may be written here.
+Many short lines are turned, `TOGETHER` at a time, so that their numbers lie side by side and are transformed
+at once. Roots of unity are read from a table, w[2,n]: cos(2πk/n), then -sin(2πk/n). The text
+runs as it is on arrays, and `llvm_routines.py` compiles it, which says what may be written here.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ TOGETHER = 8  # lines
 
 
 # ---- stages ----------------------------------------------------------------------------------------------
-# x[q + s (p + k m)], k = 0, ..., r-1, is transformed to y[q + s (r p + j)], j = 0, ..., r-1, times w[p j t], where
-# rows are of `size` numbers, and n is the distance of sines from cosines in the table.
+# x[q + s (p + k m)], k = 0, ..., r-1, is transformed to y[q + s (r p + j)], j = 0, ..., r-1, times w[p j t],
+# where rows are of `size` numbers, and n is the distance of sines from cosines in the table.
 def radix_2(n: int, size: int, m: int, s: int, t: int, w: Buffer, x: Buffer, y: Buffer) -> None:
     """A stage of radix 2."""
     xi, yi, wi = at(x, size), at(y, size), at(w, n)
@@ -120,9 +120,8 @@ def radix_5(n: int, size: int, m: int, s: int, t: int, w: Buffer, x: Buffer, y: 
             e, f = xi[i + 4 * step] - xi[i + step], x[i + step] - x[i + 4 * step]
             u, v = xi[i + 3 * step] - xi[i + 2 * step], x[i + 2 * step] - x[i + 3 * step]
             y[k], yi[k] = x[i] + a + c, xi[i] + b + d
-            a, b, c, d = (
-                x[i] + r1 * a + r2 * c, xi[i] + r1 * b + r2 * d, x[i] + r2 * a + r1 * c, xi[i] + r2 * b + r1 * d
-            )  # fmt: skip
+            a, c = x[i] + r1 * a + r2 * c, x[i] + r2 * a + r1 * c
+            b, d = xi[i] + r1 * b + r2 * d, xi[i] + r2 * b + r1 * d
             e, f, u, v = z1 * e + z2 * u, z1 * f + z2 * v, z2 * e - z1 * u, z2 * f - z1 * v
             y[k + s], yi[k + s] = (a + e) * c1 - (b + f) * d1, (a + e) * d1 + (b + f) * c1
             y[k + 2 * s], yi[k + 2 * s] = (c + u) * c2 - (d + v) * d2, (c + u) * d2 + (d + v) * c2

@@ -150,7 +150,7 @@ class Frame:
         builder.position_at_end(after)
 
     def apart(self, first: ir.Block) -> Hint:
-        """A hint that no iteration of a loop, whose body begins with a block, writes what another one uses."""
+        """A hint that no iteration of a loop, whose body begins with this block, writes what others use."""
         module = self.function.module
         group = _Group(module, (), name=str(len(module.metadata)))
         blocks = self.function.blocks

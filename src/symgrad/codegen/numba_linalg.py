@@ -29,8 +29,8 @@ from symgrad.codegen.scan_routines import cumextreme, cumprod, cumsum, recurrenc
 from symgrad.codegen.sort_routines import ranking
 
 __all__ = [
-    "cholesky", "congruence", "cumextreme", "cumprod", "cumsum", "fourier", "lu", "lu_solve", "ranking", "recurrence",
-    "triangular_product", "triangular_solve",
+    "cholesky", "congruence", "cumextreme", "cumprod", "cumsum", "fourier", "lu", "lu_solve", "ranking",
+    "recurrence", "triangular_product", "triangular_solve",
 ]  # fmt: skip
 
 register_blas()  # before code that calls them is loaded

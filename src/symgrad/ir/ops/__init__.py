@@ -51,6 +51,6 @@ BY_UFUNC: dict[np.ufunc, OpDef] = {op.ufunc: op for op in OPS.values() if op.ufu
 __all__ = [
     "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "complexes", "cond", "constant",
     "constants", "contraction", "control", "dim", "einsum", "elementwise", "factors", "for_loop", "fourier",
-    "gamma",    "indexing", "iota", "join_spec", "kernel", "linalg", "measure", "reductions", "scans", "shapes",
+    "gamma", "indexing", "iota", "join_spec", "kernel", "linalg", "measure", "reductions", "scans", "shapes",
     "sorting", "special", "split_spec", "triangular", "while_loop",
 ]  # fmt: skip

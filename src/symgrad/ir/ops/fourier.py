@@ -1,8 +1,8 @@
 """The discrete Fourier transform: of complex numbers, and of pairs of reals.
 
-`dft` is what a trace has; on pairs it is `fourier`, one real array in, one out, done by a routine. The matrix of
-the transform is symmetric, so the transpose of its real form is the transform again, with real and imaginary
-parts exchanged before and after.
+`dft` is what a trace has; on pairs it is `fourier`, one real array in, one out, done by a routine. The matrix
+of the transform is symmetric, so the transpose of its real form is the transform again, with real and
+imaginary parts exchanged before and after.
 
 Both are given a table of roots of unity (`table`), by which the routine goes; it is no input that can vary.
 """
