@@ -24,13 +24,14 @@ from symgrad.codegen.linalg_routines import (
 from symgrad.codegen.llvm_routines import routine
 from symgrad.codegen.llvm_symbols import register_blas, register_lapack
 from symgrad.codegen.numba_support import Buffer, lowers
+from symgrad.codegen.pair_routines import pair_lu
 from symgrad.codegen.routines import ROUTINES
 from symgrad.codegen.scan_routines import cumextreme, cumprod, cumsum, recurrence
 from symgrad.codegen.sort_routines import ranking
 
 __all__ = [
-    "cholesky", "congruence", "cumextreme", "cumprod", "cumsum", "fourier", "lu", "lu_solve", "ranking",
-    "recurrence", "triangular_product", "triangular_solve",
+    "cholesky", "congruence", "cumextreme", "cumprod", "cumsum", "fourier", "lu", "lu_solve", "pair_lu",
+    "ranking", "recurrence", "triangular_product", "triangular_solve",
 ]  # fmt: skip
 
 register_blas()  # before code that calls them is loaded

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from symgrad.codegen import fft_routines, linalg_routines, scan_routines, sort_routines
+from symgrad.codegen import fft_routines, linalg_routines, pair_routines, scan_routines, sort_routines
 
 ROUTINES: dict[str, Callable[..., int]] = {
     **fft_routines.ROUTINES,
     **linalg_routines.ROUTINES,
+    **pair_routines.ROUTINES,
     **scan_routines.ROUTINES,
     **sort_routines.ROUTINES,
 }

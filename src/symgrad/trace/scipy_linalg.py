@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from symgrad.errors import UnsupportedError
-from symgrad.ir.ops import linalg, triangular
+from symgrad.ir.ops import triangular
 from symgrad.trace import numpy_api_linalg, scipy_fft
 from symgrad.trace.lifting import find_tracer, the_tracer, tracer_of
 from symgrad.trace.numpy_api_linalg import right_hand_sides, square
@@ -26,7 +26,7 @@ Factor = tuple[Any, bool]  # as cho_factor gives it: a triangle, and whether it 
 
 
 def _one_matrix(what: str, a: Any) -> Tracer:
-    found = square(what, tracer_of(a, the_tracer((a,))))
+    found = square(what, tracer_of(a, the_tracer((a,))), by_pairs=True)
     if found.ndim != 2:
         raise UnsupportedError(f"{what} of {found.type}: it takes one matrix", loc=caller())
     return found
@@ -87,7 +87,7 @@ def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
 
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The determinant."""
-    return linalg.det(_one_matrix("scipy.linalg.det", a))
+    return numpy_api_linalg.det(_one_matrix("scipy.linalg.det", a))
 
 
 TABLE: dict[str, Callable[..., Any]] = {

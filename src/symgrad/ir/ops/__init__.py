@@ -6,6 +6,7 @@ import numpy as np
 
 from symgrad.ir.opdef import OpDef
 from symgrad.ir.ops import (
+    complex_lu,
     complexes,
     constants,
     contraction,
@@ -40,6 +41,7 @@ FAMILIES: dict[str, tuple[OpDef, ...]] = {
     "triangular": triangular.OPS,
     "fourier": fourier.OPS,
     "linalg": linalg.OPS,
+    "complex_lu": complex_lu.OPS,
     "constants": constants.OPS,
     "control": control.OPS,
 }
@@ -49,8 +51,8 @@ OPS: dict[str, OpDef] = {op.name: op for family in FAMILIES.values() for op in f
 BY_UFUNC: dict[np.ufunc, OpDef] = {op.ufunc: op for op in OPS.values() if op.ufunc is not None}
 
 __all__ = [
-    "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "complexes", "cond", "constant",
-    "constants", "contraction", "control", "dim", "einsum", "elementwise", "factors", "for_loop", "fourier",
-    "gamma", "indexing", "iota", "join_spec", "kernel", "linalg", "measure", "reductions", "scans", "shapes",
-    "sorting", "special", "split_spec", "triangular", "while_loop",
+    "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "complex_lu", "complexes",
+    "cond", "constant", "constants", "contraction", "control", "dim", "einsum", "elementwise", "factors",
+    "for_loop", "fourier", "gamma", "indexing", "iota", "join_spec", "kernel", "linalg", "measure",
+    "reductions", "scans", "shapes", "sorting", "special", "split_spec", "triangular", "while_loop",
 ]  # fmt: skip
