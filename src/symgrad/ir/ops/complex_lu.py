@@ -159,7 +159,7 @@ def _on_planes(
 
     return OpDef(
         name, value, infer, Jvp(jvp), Composed(composed), doc,
-        examples=_EXAMPLES, convention="an error at singular matrices",
+        examples=_EXAMPLES,
     )  # fmt: skip
 
 
