@@ -307,7 +307,12 @@ def written(x: Any) -> Any:
     out[:, 0] *= 2 - 1j
     out[2, 3] = 7
     out[2, 1:3] = np.array([x[0, 0], 1j]) * np.full(2, x[0, 1] + 1j)
-    return out if np.isscalar(x[0, 0]) else None
+    out.real = 2 * x
+    out.imag[1] = x[0]
+    out[:2, 1].real += 1.0
+    part = out.imag
+    part[0] *= x[2]
+    return out * out.real if np.isscalar(x[0, 0]) else None
 
 
 def looped(x: Any) -> Any:
