@@ -168,6 +168,6 @@ def recursive(n: int, x: Buffer) -> int:
 
 ROUTINES = [
     arithmetic, quotients, a_choice, a_choice_that_guards, relations, relations_of_floats, loops,
-    lanes_of_a_loop, an_index_that_is_changed, a_bound_that_is_changed, early, both_arms_return, names_at_once,
-    truth, the_smaller, to_int, an_element, memory, a_product, calls, recursive,
+    lanes_of_a_loop, an_index_that_is_changed, a_bound_that_is_changed, early, both_arms_return,
+    names_at_once, truth, the_smaller, to_int, an_element, memory, a_product, calls, recursive,
 ]  # fmt: skip

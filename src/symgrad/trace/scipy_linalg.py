@@ -95,18 +95,25 @@ TABLE: dict[str, Callable[..., Any]] = {
 }
 
 
+_MODULES: dict[str, dict[str, Callable[..., Any]]] = {"scipy.linalg": TABLE, "scipy.fft": scipy_fft.TABLE}
+
+
 def scipy_substitute(value: object) -> Callable[..., Any] | None:
     """What to call instead of a function of scipy.linalg or scipy.fft; None for all else."""
-    name = getattr(value, "__name__", "")
-    if not callable(value) or not isinstance(name, str):
-        return None
-    for module, table in _MODULES.items():
-        if name in table and getattr(sys.modules.get(module), name, None) is value:
-            return _substitute(module, value)
-    return None
+    loaded = tuple(module for module in _MODULES if module in sys.modules)
+    found = _by_identity(loaded).get(id(value))
+    return None if found is None else _substitute(*found)
 
 
-_MODULES: dict[str, dict[str, Callable[..., Any]]] = {"scipy.linalg": TABLE, "scipy.fft": scipy_fft.TABLE}
+@functools.cache
+def _by_identity(loaded: tuple[str, ...]) -> dict[int, tuple[str, Callable[..., Any]]]:
+    """The functions of modules that have a substitute, by identity: nothing looks into a user's object."""
+    return {
+        id(original): (module, original)
+        for module in loaded
+        for name in _MODULES[module]
+        if (original := getattr(sys.modules[module], name, None)) is not None
+    }
 
 
 @functools.cache
