@@ -301,7 +301,7 @@ def test_powers_of_zero() -> None:
 # ---- writes, numbers of Python, text ---------------------------------------------------------------------
 def written(x: Any) -> Any:
     """A complex buffer, into which reals and complex numbers are written."""
-    out = np.zeros((3, 4), complex)
+    out: Any = np.zeros((3, 4), complex)
     out[0] = x[0]
     out[1:] += 1j * x[1:]
     out[:, 0] *= 2 - 1j
