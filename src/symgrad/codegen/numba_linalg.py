@@ -14,6 +14,7 @@ from numba.np.numpy_support import as_dtype
 
 from symgrad.codegen.determinant_routines import cofactor
 from symgrad.codegen.exponential_routines import expm
+from symgrad.codegen.fft_routines import fourier
 from symgrad.codegen.linalg_routines import (
     cholesky,
     congruence,
@@ -25,6 +26,7 @@ from symgrad.codegen.linalg_routines import (
 from symgrad.codegen.llvm_routines import routine
 from symgrad.codegen.llvm_symbols import register_blas, register_lapack
 from symgrad.codegen.numba_support import Buffer, lowers
+from symgrad.codegen.pair_routines import pair_lu
 from symgrad.codegen.routines import ROUTINES
 from symgrad.codegen.scan_routines import cumextreme, cumprod, cumsum, recurrence
 from symgrad.codegen.sort_routines import ranking
@@ -32,8 +34,8 @@ from symgrad.codegen.spectral_routines import divided, eigh, eigvalsh, qr, svd, 
 
 __all__ = [
     "cholesky", "cofactor", "congruence", "cumextreme", "cumprod", "cumsum", "divided", "eigh", "eigvalsh",
-    "expm", "lu", "lu_solve", "qr", "ranking", "recurrence", "svd", "svdvals", "triangular_product",
-    "triangular_solve",
+    "expm", "fourier", "lu", "lu_solve", "pair_lu", "qr", "ranking", "recurrence", "svd", "svdvals",
+    "triangular_product", "triangular_solve",
 ]  # fmt: skip
 
 register_blas()  # before code that calls them is loaded

@@ -12,7 +12,7 @@ from symgrad.errors import ShapeError, UnsupportedError
 from symgrad.ir.ops import eigen, singular
 from symgrad.ir.types import F64
 from symgrad.trace.lifting import as_dtype, the_tracer, tracer_of
-from symgrad.trace.numpy_api_linalg import real_matrix, square
+from symgrad.trace.numpy_api_linalg import float_matrix, square
 from symgrad.trace.places import caller
 from symgrad.trace.tracer import Tracer
 
@@ -56,7 +56,7 @@ def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
 # ---- singular values --------------------------------------------------------------------------------------
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """U, the singular values with the largest first, and Vᵀ, no more of them than there are values."""
-    a = real_matrix("np.linalg.svd", a)
+    a = float_matrix("np.linalg.svd", a)
     if hermitian:
         return _by_eigenvalues(square("np.linalg.svd", a), compute_uv=compute_uv)
     if not compute_uv:
@@ -92,14 +92,14 @@ def _by_eigenvalues(a: Any, *, compute_uv: bool) -> Any:
 
 def svdvals(x: Any, /) -> Any:
     """The singular values, the largest first."""
-    return singular.svdvals(real_matrix("np.linalg.svdvals", x))
+    return singular.svdvals(float_matrix("np.linalg.svdvals", x))
 
 
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """How many singular values are above a tolerance."""
     if A.ndim < 2:
         return np.any(A != 0).astype(np.int64)
-    a = real_matrix("np.linalg.matrix_rank", A)
+    a = float_matrix("np.linalg.matrix_rank", A)
     size, eps = max(a.shape[-2:]), float(np.finfo(a.dtype).eps)
     s = svd(as_dtype(a, F64), compute_uv=False, hermitian=hermitian)
     if s.shape[-1] == 0:
@@ -115,7 +115,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 
 def cond(x: Any, p: Any = None) -> Any:
     """The condition of matrices: the ratio of the extreme singular values, or by norms of the inverse."""
-    x = real_matrix("np.linalg.cond", x)
+    x = float_matrix("np.linalg.cond", x)
     if x.size == 0:
         raise ShapeError(f"np.linalg.cond: {x.type} is empty", loc=caller())
     if p is None or p in (2, -2):
@@ -132,7 +132,7 @@ def cond(x: Any, p: Any = None) -> Any:
 # ---- pseudoinverses and least squares ----------------------------------------------------------------------
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
     """The pseudoinverse: singular values up to a part of the largest count as 0."""
-    a = square("np.linalg.pinv", a) if hermitian else real_matrix("np.linalg.pinv", a)
+    a = square("np.linalg.pinv", a) if hermitian else float_matrix("np.linalg.pinv", a)
     if rcond is None:
         default = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
         rcond = 1e-15 if rtol is np._NoValue else default if rtol is None else rtol
@@ -157,9 +157,9 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     is an error when the program runs.
     """
     like = the_tracer((a, b))
-    a, b = real_matrix("np.linalg.lstsq", tracer_of(a, like)), tracer_of(b, like)
+    a, b = float_matrix("np.linalg.lstsq", tracer_of(a, like)), tracer_of(b, like)
     vector = b.ndim == 1
-    b = real_matrix("np.linalg.lstsq", b[:, None] if vector else b)
+    b = float_matrix("np.linalg.lstsq", b[:, None] if vector else b)
     if a.ndim != 2 or b.ndim != 2 or a.shape[0] != b.shape[0]:
         raise ShapeError(f"np.linalg.lstsq: {b.type} does not fit {a.type}", loc=caller())
     dtype = np.result_type(a.dtype, b.dtype)
@@ -181,7 +181,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
 # ---- QR ---------------------------------------------------------------------------------------------------
 def qr(a: Any, mode: str = "reduced") -> Any:
     """Q with orthonormal columns and R with zeros below the diagonal, whose product is a; or R alone."""
-    a = real_matrix("np.linalg.qr", a)
+    a = float_matrix("np.linalg.qr", a)
     rows, columns = a.shape[-2:]
     if mode not in ("reduced", "r") and not (mode == "complete" and rows <= columns):
         raise UnsupportedError(

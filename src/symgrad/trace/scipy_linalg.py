@@ -5,15 +5,14 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any, NoReturn
 
 import numpy
 
 from symgrad.errors import UnsupportedError
-from symgrad.ir.ops import determinants, linalg, singular, triangular
+from symgrad.ir.ops import complex_lu, determinants, linalg, singular, triangular
 from symgrad.ir.ops.eigen import symmetric
-from symgrad.trace import numpy_api_linalg, scipy_spectral
+from symgrad.trace import numpy_api_linalg, scipy_fft, scipy_spectral
 from symgrad.trace.lifting import find_tracer, the_tracer, tracer_of
 from symgrad.trace.numpy_api_linalg import one_matrix, one_square, right_hand_sides
 from symgrad.trace.numpy_api_spectral import part
@@ -30,12 +29,14 @@ Factor = tuple[Any, bool]  # as cho_factor gives it: a triangle, and whether it 
 
 def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """U with Uᵀ U = a, or L with L Lᵀ = a: only that triangle of a is read."""
-    return numpy_api_linalg.cholesky(one_square("scipy.linalg.cholesky", a), upper=not lower)
+    return numpy_api_linalg.cholesky(one_square("scipy.linalg.cholesky", a, by_pairs=True), upper=not lower)
 
 
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Factor:
     """The factor for cho_solve; zeros stand where SciPy leaves what was there."""
-    return numpy_api_linalg.cholesky(one_square("scipy.linalg.cho_factor", a), upper=not lower), lower
+    return numpy_api_linalg.cholesky(
+        one_square("scipy.linalg.cho_factor", a, by_pairs=True), upper=not lower
+    ), lower
 
 
 def cho_solve(c_and_lower: Factor, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
@@ -85,13 +86,14 @@ def inv(
     lower: bool = False,
 ) -> Any:
     """The inverse."""
-    a = one_square("scipy.linalg.inv", a)
+    a = one_square("scipy.linalg.inv", a, by_pairs=True)
     return solve(a, np.eye(a.shape[0], dtype=a.dtype), lower=lower, assume_a=assume_a)
 
 
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The determinant."""
-    return determinants.det(one_square("scipy.linalg.det", a))
+    a = one_square("scipy.linalg.det", a, by_pairs=True)
+    return (complex_lu.complex_det if a.type.is_complex else determinants.det)(a)
 
 
 # ---- systems ----------------------------------------------------------------------------------------------
@@ -248,18 +250,31 @@ REFUSED: dict[str, tuple[str, str]] = {
 }
 
 
+_MODULES: dict[str, dict[str, Callable[..., Any]]] = {"scipy.linalg": TABLE, "scipy.fft": scipy_fft.TABLE}
+
+
 def scipy_substitute(value: object) -> Callable[..., Any] | None:
-    """What to call instead of a function of scipy.linalg; None for all else."""
-    if not isinstance(value, FunctionType) or value.__name__ not in TABLE.keys() | REFUSED.keys():
-        return None
-    module = sys.modules.get("scipy.linalg")
-    return _substitute(value) if getattr(module, value.__name__, None) is value else None
+    """What to call instead of a function of scipy.linalg or scipy.fft; None for all else."""
+    loaded = tuple(module for module in _MODULES if module in sys.modules)
+    found = _by_identity(loaded).get(id(value))
+    return None if found is None else _substitute(*found)
 
 
 @functools.cache
-def _substitute(original: FunctionType) -> Callable[..., Any]:
-    name = f"scipy.linalg.{original.__name__}"
-    traced = TABLE.get(original.__name__)
+def _by_identity(loaded: tuple[str, ...]) -> dict[int, tuple[str, Callable[..., Any]]]:
+    """The functions of modules that have a substitute, by identity: nothing looks into a user's object."""
+    return {
+        id(original): (module, original)
+        for module in loaded
+        for name in (*_MODULES[module], *(REFUSED if module == "scipy.linalg" else ()))
+        if (original := getattr(sys.modules[module], name, None)) is not None
+    }
+
+
+@functools.cache
+def _substitute(module: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    own = getattr(original, "__name__", "")
+    name, traced = f"{module}.{own}", _MODULES[module].get(own)
 
     @functools.wraps(original)
     def substitute(*args: Any, **options: Any) -> Any:
@@ -267,7 +282,7 @@ def _substitute(original: FunctionType) -> Callable[..., Any]:
         if like is None and not any(isinstance(arg, Factored) for arg in args):
             return original(*args, **options)
         if traced is None:
-            why, cure = REFUSED[original.__name__]
+            why, cure = REFUSED[own]
             raise UnsupportedError(f"{name} is not supported", loc=caller(), why=why, cure=cure)
         like = args[0].matrix if like is None else like
         try:
