@@ -144,6 +144,10 @@ def _joined(x: Any, dtype: Any, like: Tracer) -> Tracer:
     return concat(*rows, axis=0) if len(rows) > 1 else rows[0]
 
 
+# What gives arrays in an order of memory, and with one axis or more.
+_LAID_OUT = (np.ascontiguousarray, np.asfortranarray)
+
+
 def _as_array(original: Callable[..., Any], copies: bool) -> Callable[..., Any]:
     """np.array and its kin, on tracers and on nested lists of them too."""
 
@@ -157,13 +161,14 @@ def _as_array(original: Callable[..., Any], copies: bool) -> Callable[..., Any]:
             return a if found is given and isinstance(a, Tracer) else _known(found)
         wanted = np.result_type(*_leaf_dtypes(given)) if dtype is None else dtype_of(dtype)
         copy = options.get("copy", True if copies else None)
+        least = 1 if original in _LAID_OUT else options.get("ndmin", 0)
         if not isinstance(given, Tracer):
             made = _joined(given, wanted, like)
-        elif copy or not given.array or given.dtype != wanted:
+        elif copy or not given.array or given.dtype != wanted or given.ndim < least:
             made = as_dtype(strong(given), wanted)
         else:
             return _laid_out(given, original)
-        lead = max(0, options.get("ndmin", 0) - made.ndim)
+        lead = max(0, least - made.ndim)
         if lead > 0:
             made = reshape(made, type=made.type.with_shape((1,) * lead + made.type.shape))
         return _new(made)
@@ -173,7 +178,7 @@ def _as_array(original: Callable[..., Any], copies: bool) -> Callable[..., Any]:
 
 def _laid_out(x: Tracer, original: Callable[..., Any]) -> Any:
     """What np.asarray and its kin give for an array of the right dtype: itself, unless its order is wrong."""
-    if original not in (np.ascontiguousarray, np.asfortranarray):
+    if original not in _LAID_OUT:
         return x
     found = layout_of(x)
     if found is not None and found.sure:
