@@ -90,7 +90,7 @@ INDICES = (
     "{a}[{slices}]", "{a}[{slices}]", "{a}[{slices}]", "{a}[{picks}]", "{a}[{picks}]", "{a}[..., {picks}]", "{a}[{picks}, 0]", "{a}[{picks}, ::-1]",
     "{a}[:, {picks}, {picks}]", "{a}[{picks}, :, {picks}]", "{a}[{picks}, None, {picks}]", "{a}[{slices}, {picks}]", "{a}[{picks}, {slices}]",
     "np.take({a}, {picks})", "np.take({a}, {picks}, axis={axis})", "{a}[{n} % {a}.shape[0]]", "{a}[..., {n} % {a}.shape[-1]]", "{a}.take({picks}, axis={axis})",
-    "np.take({a}, {n}, axis={axis}, mode='clip')", "np.take({a}, {n}, axis={axis}, mode='wrap')", "{a}[np.ix_({rows}, {rows})]", "{a}[np.ix_({n}.ravel() % 2, [0])]",
+    "np.take({a}, {n}, axis={axis}, mode='clip')", "np.take({a}, {n}, axis={axis}, mode='wrap')", "{a}[np.ix_({rows}, {rows})]", "{a}[np.ix_(np.ravel({n}) % 2, np.ravel({n}) % 2)]",
     "np.take_along_axis({a}, np.zeros((1,) * np.ndim({a}), int), axis={axis})", "np.take_along_axis({k}, np.argsort({k}, axis={axis!}), axis={axis!})",
     "{r}.ravel()[{n}.ravel() % {r}.size]", "{a}[np.array([True, False, True])]",
     "{a}[[True, False]]", "{a}[..., np.array([False, True, True])]", "{a}[None, ..., {picks}]", "np.compress([True, False, True], {a}, axis={axis})",
@@ -118,7 +118,7 @@ PRODUCTS = (
     "np.trace({a})", "{a} @ {b}", "{a} @ {b}", "{a} @ {b}.T", "{a}.T @ {b}", "np.dot({a}, {b})", "np.inner({a}, {b})", "np.outer({a}, {b})", "np.matmul({a}, {b})",
     "np.tensordot({a}, {b}, axes=1)", "np.tensordot({a}, {b}, axes=0)", "np.vdot({a}, {b})", "np.kron({a}, {b})", "np.tensordot({a}, {b}, axes=([0], [0]))", "np.matvec({a}, {b})", "np.vecdot({a}, {b})",
     "np.cross(np.stack([{a}] * 3, -1), np.stack([{r}, {a}, {r}], -1))", "np.einsum({einsum2})", "np.einsum({einsum2})", "np.einsum({einsum1})", "np.einsum({einsum3})", "np.vecmat({a}, {b})",
-    "np.convolve({a}, {b})", "np.convolve({a}, {b}, 'same')", "np.correlate({a}, {b}, 'full')", "np.convolve({a}, {b}, 'valid')", "np.polymul({r}, {b})", "np.polyder({r})",
+    "np.convolve({a}, {b})", "np.convolve({a}, {b}, 'same')", "np.correlate({a}, {b}, 'full')", "np.convolve({a}, {b}, 'valid')", "np.polymul({r}.ravel(), {b}.ravel())", "np.polyder({r}.ravel())",
     "{a} @ np.swapaxes({b}, -1, -2)", "np.einsum('...ij,...kj->...ik', {a}, {b})", "np.einsum('i...->...', {a})", "np.einsum('ii', {a})", "{a}.dot({b})", "np.linalg.multi_dot([{a}, {b}, {a}])",
     "np.matmul({a}, {b}.T)", "{r} @ {r}.T @ {r}", "np.einsum('ij,ij->i', {a}, {a})", "np.einsum('bij,bjk->bik', {a}, {b})", "np.trace({a}, axis1=0, axis2=-1)", "np.poly({r}.ravel()[:3])",
 )  # fmt: skip

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import pickle
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from symgrad.errors import ArgumentError
 from symgrad.ir.launch import Threads
+from symgrad.locks import Lock
 from symgrad.runtime.call import generated_call
 from symgrad.runtime.kept import kept, place_of
 from symgrad.runtime.late import CHECKS, EXPLAIN, STAGES, TRACING, late
@@ -55,7 +55,7 @@ class Compiled(Wrapping):
         self.options = options
         self._signature = Signature(fn)
         self._variants: list[Program] = []  # most recently used first
-        self._lock = threading.RLock()
+        self._lock = Lock()
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """The compiled function as a method of an object, which keeps it."""

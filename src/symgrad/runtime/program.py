@@ -6,15 +6,14 @@ import logging
 import os
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from symgrad.errors import ArgumentError
 from symgrad.ir.launch import Threads
 from symgrad.ir.types import ArrayType
+from symgrad.locks import Lock
 from symgrad.runtime.executable import Executable
 from symgrad.runtime.late import COMPILER, GENERATED, INTERPRETED, KEEPING, OUT, PARALLEL, TRACING, late
 from symgrad.runtime.loading import load
@@ -55,7 +54,7 @@ class Program:
     place: str | None = None  # where other processes look for the trace, if it may be kept
     key: str | None = None  # the name of the program in the cache, if the trace was kept there with it
     threads: Threads = ONE  # that may run it
-    _lock: AbstractContextManager[Any] = field(default_factory=RLock, init=False, repr=False, compare=False)
+    _lock: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     @cached_property
     def compilation(self) -> Compilation:
