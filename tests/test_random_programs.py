@@ -134,8 +134,8 @@ def assert_slopes(program: Written, target: str) -> None:
 
 
 # What may be refused, and words of the message: aliases that depend on a layout, sizes that depend on values,
-# the gradient of a determinant at a singular matrix, and places on an axis without any, at which NumPy does not
-# look if nothing is taken.
+# the gradient of a determinant at a singular matrix, and places on an axis without any, at which NumPy does
+# not look if nothing is taken.
 REFUSED = ("may change another array, or not", "its size is not known", "Singular matrix", "with size 0")
 
 

@@ -108,7 +108,7 @@ class Compiled(Wrapping):
         values = input_values(program.traced, arguments.leaves, captured)
         found = program.run(values, out)
         if not any(isinstance(v, TracedValue) for v in values):
-            call = generated_call(program, self.fn, functools.partial(Compiled.__call__, self))
+            call = generated_call(program, self.fn, functools.partial(Compiled.__call__, self), values)
             setattr(type(self), "__call__", Compiled.__call__ if call is None else call)  # noqa: B010
         return unflatten(program.answer.result_tree, found)
 
