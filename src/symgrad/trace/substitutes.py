@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from symgrad.errors import ShapeError, TracedValueError
+from symgrad.errors import ShapeError, TracedValueError, UnsupportedError
 from symgrad.ir.ops.gamma import gamma, gammaln
 from symgrad.ir.ops.shapes import concat, reshape
 from symgrad.ir.ops.special import erf, erfc
@@ -259,7 +259,20 @@ def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **options: Any)
     return np.reshape(found, np.shape(given))
 
 
+def _nditer(op: Any, *args: Any, **options: Any) -> Any:
+    """np.nditer of plain arrays; NumPy would say of a traced one that it cannot be written to."""
+    given = plain(op)
+    if find_tracer([given]) is not None:
+        raise UnsupportedError(
+            "np.nditer is not supported on traced arrays",
+            loc=caller(),
+            cure="use NumPy's functions of whole arrays, or loop over x.ravel()",
+        )
+    return np.nditer(given, *args, **options)
+
+
 _ARRAYS: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.nditer: _nditer,
     np.array: _as_array(np.array, copies=True),
     np.asarray: _as_array(np.asarray, copies=False),
     np.asanyarray: _as_array(np.asanyarray, copies=False),
