@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import scipy
 from llvmlite import binding
 
 from symgrad.codegen.llvm_machine import Processor, loaded, object_code, optimized
-from symgrad.errors import ArgumentError
+from symgrad.errors import ArgumentError, InternalError
 from symgrad.runtime.entry import python_function
 
 # Another processor than this one, by the names that LLVM has for it and its features.
@@ -74,13 +75,26 @@ def _known(processor: Processor) -> Processor:
 
 
 def write_code(text: str, path: Path) -> None:
-    """Write the machine code of a program, given as LLVM IR, into a file."""
-    path.write_bytes(object_code(text, processor()))
+    """Write the machine code of a program, given as LLVM IR, into a file: an object file and its checksum."""
+    code = object_code(text, processor())
+    path.write_bytes(code + _checksum(code))
 
 
 def load_code(path: Path) -> Callable[..., Any]:
-    """The entry of a program whose machine code is in a file."""
-    return python_function(loaded(path.read_bytes(), processor()))
+    """The entry of a program whose machine code is in a file.
+
+    Raises InternalError if the file is not as it was written: LLVM ends the process at many that are not.
+    """
+    written = path.read_bytes()
+    size = hashlib.sha256().digest_size
+    code, checksum = written[:-size], written[-size:]
+    if checksum != _checksum(code):
+        raise InternalError(f"the machine code in {path} is damaged")
+    return python_function(loaded(code, processor()))
+
+
+def _checksum(code: bytes) -> bytes:
+    return hashlib.sha256(code).digest()
 
 
 def machine_text(text: str, *, assembly: bool) -> str:

@@ -41,6 +41,8 @@ def load(
             log.info("%s: loaded from the cache", name)
             run, arena_bytes = found
             return Executable(run, *types, arena_bytes)
+        if entry is not None:
+            cache.remove(key)
         text, loops = emit()
         made: list[Any] = []
 
