@@ -302,9 +302,9 @@ def test_traced_values_are_no_keys() -> None:
 def test_aliases_of_what_is_added_to_see_it() -> None:
     """`A += t` is a write into the array, not another array under the name."""
 
-    def fn(t: Any, A: Any, M: Any) -> Any:
-        same, part = M, M[1]
-        M += t
+    def fn(t: Any, _: Any, m: Any) -> Any:
+        same, part = m, m[1]
+        m += t
         return np.sum(same**2) + np.sum(part**3)
 
     check(fn)
