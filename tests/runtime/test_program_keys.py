@@ -20,7 +20,8 @@ TABLE = np.arange(6)
 def key(made: Compiled, *args: Any) -> str:
     """The name of what is compiled for these arguments."""
     program = made.program(*args)
-    return program_key(program.traced.function, program.answer.transform, program.target, program.threads)
+    asked = program.target, program.threads, program.budget
+    return program_key(program.traced.function, program.answer.transform, *asked)
 
 
 def made_with(number: Any) -> Compiled:
@@ -43,6 +44,7 @@ DIFFERENT: list[tuple[Callable[[], Compiled], tuple[Any, ...]]] = [
     (lambda: made_with(0.1), (F8.reshape(3, 2),)),
     (lambda: symgrad.compile(lambda x: np.sum(x * 0.1)), (F8,)),
     (lambda: symgrad.compile_grad(lambda x: np.sum(x * 0.1), parallel=2), (F8,)),
+    (lambda: symgrad.compile_grad(lambda x: np.sum(x * 0.1), memory_budget=9000), (F8,)),
     (lambda: symgrad.compile_grad(lambda x, y: np.sum(x * y)), (F8, F8)),
     (lambda: symgrad.compile_grad(lambda x, y: np.sum(x * y), 1), (F8, F8)),
     (lambda: symgrad.compile_grad(lambda x, y: np.sum(x * y), (0, 1)), (F8, F8)),
