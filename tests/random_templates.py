@@ -118,7 +118,7 @@ PRODUCTS = (
     "np.trace({a})", "{a} @ {b}", "{a} @ {b}", "{a} @ {b}.T", "{a}.T @ {b}", "np.dot({a}, {b})", "np.inner({a}, {b})", "np.outer({a}, {b})", "np.matmul({a}, {b})",
     "np.tensordot({a}, {b}, axes=1)", "np.tensordot({a}, {b}, axes=0)", "np.vdot({a}, {b})", "np.kron({a}, {b})", "np.tensordot({a}, {b}, axes=([0], [0]))", "np.matvec({a}, {b})", "np.vecdot({a}, {b})",
     "np.cross(np.stack([{a}] * 3, -1), np.stack([{r}, {a}, {r}], -1))", "np.einsum({einsum2})", "np.einsum({einsum2})", "np.einsum({einsum1})", "np.einsum({einsum3})", "np.vecmat({a}, {b})",
-    "np.convolve({a}, {b})", "np.convolve({a}, {b}, 'same')", "np.correlate({a}, {b}, 'full')", "np.convolve({a}, {b}, 'valid')", "np.polymul({r}.ravel(), {b}.ravel())", "np.polyder({r}.ravel())",
+    "np.convolve({a}, {b})", "np.convolve({a}, {b}, 'same')", "np.correlate({a}, {b}, 'full')", "np.convolve({a}, {b}, 'valid')", "np.polymul(np.abs({r}.ravel()) + 1, np.abs({b}.ravel()) + 1)", "np.polyder({r}.ravel())",
     "{a} @ np.swapaxes({b}, -1, -2)", "np.einsum('...ij,...kj->...ik', {a}, {b})", "np.einsum('i...->...', {a})", "np.einsum('ii', {a})", "{a}.dot({b})", "np.linalg.multi_dot([{a}, {b}, {a}])",
     "np.matmul({a}, {b}.T)", "{r} @ {r}.T @ {r}", "np.einsum('ij,ij->i', {a}, {a})", "np.einsum('bij,bjk->bik', {a}, {b})", "np.trace({a}, axis1=0, axis2=-1)", "np.poly({r}.ravel()[:3])",
 )  # fmt: skip
