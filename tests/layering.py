@@ -10,6 +10,7 @@ MAX_LINES = 400
 
 # Lowest first. A module belongs to the longest name here that is its own or that of a package around it.
 LAYERS: tuple[tuple[str, ...], ...] = (
+    ("symgrad.locks",),
     ("symgrad.errors", "symgrad.syntax"),
     ("symgrad.ir.types", "symgrad.ir.dims", "symgrad.ir.affine"),
     ("symgrad.ir.core", "symgrad.ir.opdef"),

@@ -116,9 +116,9 @@ def machine(function: Function) -> Call:
     run = python_function(loaded(code, processor()))
     executable = Executable(run, params, results, module.lent_bytes)
 
-    def call(*args: Any) -> tuple[Any, ...]:
+    def call(*args: Any, out: Sequence[Any] | None = None) -> tuple[Any, ...]:
         given = [np.asarray(a, t.dtype) for a, t in zip(args, executable.params, strict=True)]
-        return executable.run(given)
+        return executable.run(given, out)
 
     return call
 

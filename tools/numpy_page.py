@@ -23,6 +23,7 @@ from symgrad.trace import (
     numpy_api_joins,
     numpy_api_linalg,
     numpy_api_norms,
+    numpy_api_pads,
     numpy_api_pieces,
     numpy_api_places,
     numpy_api_polynomials,
@@ -50,7 +51,7 @@ FAMILIES: tuple[tuple[str, tuple[ModuleType, ...]], ...] = (
     ("Running sums and products", (numpy_api_scans,)),
     ("Sorting, and what sorted arrays tell", (numpy_api_sorting, numpy_api_quantiles)),
     ("Axes and shapes", (numpy_api_shapes,)),
-    ("Joining, splitting, repeating, padding", (numpy_api_joins,)),
+    ("Joining, splitting, repeating, padding", (numpy_api_joins, numpy_api_pads)),
     ("Picking elements", (numpy_api_places, numpy_api_indices)),
     ("Selecting, filling, rounding, asking", (numpy_api_creation, numpy_api_pieces)),
     (

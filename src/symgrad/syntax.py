@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import ast
 import sys
-import threading
 from collections.abc import Callable
 from typing import TypeVar
+
+from symgrad.locks import Lock
 
 Tree = TypeVar("Tree")
 
 TRIES = 100  # at a text, for threads that are not ours may parse too
 
-_parsing = threading.Lock()
+_parsing = Lock()
 
 
 def parse_module(text: str) -> ast.Module:

@@ -22,6 +22,36 @@ POINTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
     "clip": (lambda x: np.sum(np.clip(x, -1.0, 1.0)), [-2.0, -1.0, 0.5, 1.0], [0.0, 0.5, 1.0, 0.5]),
     "norm at 0": (lambda x: np.linalg.norm(x), [0.0, 0.0], [0.0, 0.0]),
     "norm squared at 0": (lambda x: np.linalg.norm(x) ** 2 + np.sum(x), [0.0, 0.0], [1.0, 1.0]),
+    "norm squared at 0, alone": (lambda x: np.linalg.norm(x) ** 2, [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]),
+    "prod with one zero": (np.prod, [0.0, 4.0, 5.0], [20.0, 0.0, 0.0]),
+    "prod with two zeros": (np.prod, [0.0, 4.0, 0.0], [0.0, 0.0, 0.0]),
+    "prods of rows with zeros": (
+        lambda x: np.sum(np.prod(x.reshape(2, 2), axis=1)),
+        [0.0, 4.0, 0.0, 0.0],
+        [4.0, 0.0, 0.0, 0.0],
+    ),
+    "cumprod with two zeros": (
+        lambda x: np.sum(np.cumprod(x)),
+        [2.0, 0.0, 3.0, 0.0, 5.0],
+        [1.0, 8.0, 0.0, 0.0, 0.0],
+    ),
+    "sort of equals": (
+        lambda x: np.sort(x) @ np.array([1.0, 10.0, 100.0]),
+        [3.0, 3.0, 1.0],
+        [10.0, 100.0, 1.0],
+    ),
+    "places named twice": (lambda x: np.sum(x[[0, 0, 1]] ** 2), [3.0, 4.0, 5.0], [12.0, 8.0, 0.0]),
+    "places written twice": (lambda x: np.bincount([0, 0, 1], x**2)[0], [3.0, 4.0, 5.0], [6.0, 8.0, 0.0]),
+    "logaddexp of -inf": (lambda x: np.logaddexp(x[0], x[1]), [-INF, -INF], [0.5, 0.5]),
+    "logaddexp of -inf and a number": (lambda x: np.logaddexp(x[0], x[1]), [-INF, 1.0], [0.0, 1.0]),
+    "logaddexp of inf": (lambda x: np.logaddexp(x[0], x[1]), [INF, INF], [0.5, 0.5]),
+    "logaddexp2 of -inf": (lambda x: np.logaddexp2(x[0], x[1]), [-INF, -INF], [0.5, 0.5]),
+    "logaddexp of several -inf": (np.logaddexp.reduce, [-INF, -INF, -INF, -INF], [0.25, 0.25, 0.25, 0.25]),
+    "where log of nothing": (
+        lambda x: np.sum(np.where(x > 0, np.log(x), 0)),
+        [-1.0, 0.0, 2.0],
+        [0.0, 0.0, 0.5],
+    ),
     "sqrt at 0": (lambda x: np.sum(np.sqrt(x)), [0.0, 4.0], [INF, 0.25]),
     "power 0 at 0": (lambda x: np.sum(x**0), [0.0, 2.0], [0.0, 0.0]),
     "power of array 0 at 0": (lambda x: np.sum(x ** np.array([0.0, 1.0])), [0.0, 0.0], [0.0, 1.0]),
@@ -73,6 +103,18 @@ def test_both_modes_agree(name: str) -> None:
         # A tangent of 0 times an infinite slope is NaN: only reverse mode keeps entries apart.
         if np.isfinite(slope):
             np.testing.assert_allclose(slope, expected[k], rtol=1e-14, atol=0.0)
+
+
+def test_the_second_derivative_of_a_product_with_two_zeros() -> None:
+    hessian = symgrad.grad(lambda x: symgrad.grad(np.prod)(x)[0], target="interpreter")
+    np.testing.assert_array_equal(hessian(np.array([0.0, 0.0, 5.0])), [0.0, 5.0, 0.0])
+
+
+def test_the_second_derivative_of_logaddexp() -> None:
+    """It is that of the softmax at equals too, unless they are infinite."""
+    slope = symgrad.grad(lambda x: symgrad.grad(np.logaddexp)(x, 1.0), target="interpreter")
+    assert slope(1.0) == pytest.approx(0.25, rel=1e-14)
+    assert slope(-INF) == 0.0
 
 
 def test_a_guarded_branch_is_guarded_in_every_order() -> None:

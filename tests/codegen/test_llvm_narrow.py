@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import symgrad
 from programs import random_array
 from running import machine
 from symgrad.codegen.llvm_program import llvm_text
@@ -87,3 +88,29 @@ def test_nan_goes_through_a_zero() -> None:
     a[3, 5], a[8, 7] = np.nan, np.inf
     (found,) = machine(schedule(function, PassRunner(None)))(a, np.zeros(9))
     assert np.flatnonzero(np.isnan(found)).tolist() == [5, 7]
+
+
+@pytest.mark.parametrize(("spec", "a", "x", "y"), SHAPES)
+def test_what_was_in_the_result_before_does_not_matter(spec: str, a: str, x: str, y: str) -> None:
+    """Not even NaN: a product is written there, and not what was there times 0."""
+    function = parse_function(PLAIN.format(t="f64", spec=spec, a=a, x=x, y=y))
+    rng = np.random.default_rng(0)
+    args = [random_array(rng, v, 1) for v in function.body.params]
+    (expected,) = interpret(function, *args)
+    scheduled = schedule(function, PassRunner(None))
+    run = machine(scheduled)
+    for before in (np.nan, np.inf, -1.0):
+        found = run(*args, out=[np.full(expected.shape, before)])
+        np.testing.assert_allclose(found[0], expected, rtol=1e-13, atol=1e-13)
+
+
+def test_what_was_in_the_arena_before_does_not_matter() -> None:
+    """A call after one whose numbers were NaN has none of them."""
+    loss = symgrad.compile_grad(lambda a, x: np.sum(np.exp(a @ x) * (a @ np.cos(x))), 1, target="numba_cpu")
+    rng = np.random.default_rng(0)
+    a, x = rng.normal(size=(3000, 40)), rng.normal(size=40) / 9
+    expected = loss(a, x)
+    assert np.isnan(loss(a, np.full(40, np.nan))[1]).all()
+    value, gradient = loss(a, x)
+    assert value == expected[0]
+    np.testing.assert_array_equal(gradient, expected[1])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import os
 import subprocess
@@ -10,9 +12,12 @@ import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+import symgrad
 from symgrad.runtime import cache as cache_module
 from symgrad.runtime.cache import Cache, CacheError, Entry, cache_key, directory, open_cache, trusted
 
@@ -316,3 +321,28 @@ def test_the_cache_needs_no_numba() -> None:
     code = f"import sys, symgrad.runtime.cache; print({heavy})"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said == "[]\n"
+
+
+@pytest.mark.parametrize("damage", [lambda code: b"", lambda code: code[:99], lambda code: b"?" * len(code)])
+def test_damaged_code_that_the_manifest_vouches_for_is_compiled_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, damage: Callable[[bytes], bytes], caplog: Any
+) -> None:
+    """LLVM would end the process at such a file."""
+    monkeypatch.setenv("SYMGRAD_CACHE_DIR", str(tmp_path / "cache"))
+
+    def value() -> float:
+        return symgrad.compile(lambda x: np.sum(np.sin(x) ** 2), target="numba_cpu")(np.full(5, 0.5))
+
+    wanted = value()
+    (code,) = (tmp_path / "cache").glob("*/program.o")
+    whole = code.read_bytes()
+    manifest = code.parent / "manifest.json"
+    code.write_bytes(damage(whole))
+    files = json.loads(manifest.read_text())["files"]
+    files["program.o"] = hashlib.sha256(code.read_bytes()).hexdigest()
+    manifest.write_text(json.dumps({"files": files}))
+    assert open_cache().lookup(code.parent.name) is not None
+    with caplog.at_level(logging.WARNING, "symgrad.compile"):
+        assert value() == wanted
+    assert "compiled again" in caplog.text
+    assert code.read_bytes() == whole

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import symgrad
 from symgrad.errors import ArgumentError
+from symgrad.runtime import compiled
 from symgrad.trace.trees import flatten
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -128,3 +130,33 @@ def test_the_order_in_which_a_dict_was_filled_counts(target: str) -> None:
     for _ in range(2):
         assert first({"a": 1.0, "b": 2.0}) == keywords(a=1.0, b=2.0) == 2.0
         assert first({"b": 2.0, "a": 1.0}) == keywords(b=2.0, a=1.0) == 4.0
+
+
+@pytest.mark.parametrize("captured", [False, True])
+def test_arrays_in_a_file_take_the_short_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, captured: bool
+) -> None:
+    """np.memmap is a class of its own, of which the entry knows nothing."""
+    data = np.memmap(tmp_path / "data", np.float64, "w+", shape=(3,))
+    data[:] = [1.0, 2.0, 4.0]
+
+    def loss(x: Any) -> Any:
+        return np.sum(x * data)
+
+    def given(x: Any, y: Any) -> Any:
+        return np.sum(x * y)
+
+    made = symgrad.compile_grad(loss if captured else given, target="numba_cpu")
+    args = (X,) if captured else (X, data)
+    made(*args)
+
+    def slow(*_: Any) -> Any:
+        raise AssertionError("a call went the slow way")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(compiled, "input_values", slow)
+        value, gradient = made(*args)
+    assert value == 10.0
+    assert gradient.tolist() == [1.0, 2.0, 4.0]
+    if not captured:  # and arrays in memory are taken too
+        assert made(X, np.ones(3))[0] == made(X, np.ones(3))[0] == 3.0

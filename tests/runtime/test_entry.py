@@ -247,6 +247,18 @@ def test_another_processor(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     assert "zmm" not in loss.ir("asm")
 
 
+@pytest.mark.parametrize(
+    ("name", "features"), [("nonsense", ""), ("", "+nonsense"), ("x86-64", "-sse,nonsense")]
+)
+def test_a_processor_that_llvm_has_not(monkeypatch: pytest.MonkeyPatch, name: str, features: str) -> None:
+    """It is refused by name, where LLVM would end the process or leave out what it does not know."""
+    monkeypatch.setenv("SYMGRAD_CPU", name)
+    monkeypatch.setenv("SYMGRAD_CPU_FEATURES", features)
+    loss = symgrad.compile_grad(lambda x: np.sum(x), target="numba_cpu")
+    with pytest.raises(symgrad.errors.ArgumentError, match="nonsense"):
+        loss(np.ones(3))
+
+
 def test_the_module_for_numba() -> None:
     @symgrad.compile_grad(target="numba_cpu")
     def loss(x: Any, w: Any) -> Any:

@@ -59,7 +59,11 @@ np.zeros_like(z) | np.ones_like(s) | np.full_like(z, 2.0) | np.imag(s) | np.broa
 np.cov(v) | np.linalg.tensordot(v, v, axes=1) | +z | +s | +p | np.unstack(v)[0] | np.kron(z, z) |
 np.isclose(z, z) | np.allclose(v, v) | np.count_nonzero(v) | np.searchsorted(v, z) |
 np.linalg.vector_norm(v) | np.linalg.multi_dot([v, x.T, x, v]) | np.permute_dims(z) | np.astype(z,
-float) | np.empty_like(s) * 0.0
+float) | np.empty_like(s) * 0.0 |
+np.sum(z, axis=0) | np.max(s, axis=-1) | np.prod(z, axis=0) | np.argmin(z, axis=0) | np.any(z, axis=0) |
+np.add.reduce(z) | np.maximum.reduce(s) | np.logaddexp.reduce(z) | np.subtract.reduce(s) | np.ptp(z, axis=0) |
+np.count_nonzero(z, axis=0) | np.nansum(z, axis=0) | np.take(z, [0], axis=0) | np.repeat(z, 2, axis=0) |
+np.compress([True], z, axis=0) | np.ascontiguousarray(z) | np.asfortranarray(s) | np.ascontiguousarray(p)
 """
 KINDS = [
     np.ndarray, float, bool, int, np.float64, np.float32, np.int64, np.bool_

@@ -69,3 +69,19 @@ def test_value_and_gradient(fn: Callable[..., Any]) -> None:
     way = np.cos(np.arange(12.0))
     quotient = (fn(X + 1e-6 * way) - fn(X - 1e-6 * way)) / 2e-6
     assert slope @ way == pytest.approx(float(quotient), rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "?"])
+@pytest.mark.parametrize("function", [np.sum, np.prod, np.mean, np.var, np.std, np.linalg.norm])
+def test_the_dtype_of_a_reduction(function: Callable[..., Any], dtype: str) -> None:
+    """It is NumPy's: the number of elements, an integer of 64 bits, does not widen a mean."""
+
+    def reduced(x: Any, y: Any) -> Any:
+        return function(x[y > 0.55])
+
+    x = np.arange(12).astype(dtype)
+    if dtype == "?" and function in (np.var, np.std, np.linalg.norm):
+        x = x.astype("i8")
+    found, wanted = symgrad.compile(reduced, target="interpreter")(x, X), reduced(x, X)
+    assert np.asarray(found).dtype == wanted.dtype
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)

@@ -132,6 +132,7 @@ np.partition(x, 2)[:, 2]
 np.partition(x, 1, axis=0)[1]
 np.partition(t, (3, 7))[[3, 7]]
 np.partition(x, -1, axis=None)[-1]
+np.partition(e, 5, axis=0)
 np.take_along_axis(x, np.argpartition(x, 2), axis=1)[:, 2]
 v[v.argpartition(1)[1]]
 np.argpartition(s, 0)

@@ -5,6 +5,7 @@ Each is right, value and gradient, or refused with words that name the way out.
 
 from __future__ import annotations
 
+import copy
 import functools
 import itertools
 import math
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
-from scipy import linalg, sparse, special
+from scipy import fft, integrate, interpolate, linalg, ndimage, optimize, signal, sparse, special, stats
 
 import symgrad
 from symgrad.errors import SymgradError
@@ -26,7 +27,9 @@ M = np.arange(1.0, 10.0).reshape(3, 3)
 SPACE: dict[str, Any] = {
     "np": np, "math": math, "operator": operator, "functools": functools, "itertools": itertools,
     "special": special, "sparse": sparse, "linalg": linalg, "as_strided": as_strided,
-    "sliding_window_view": sliding_window_view,
+    "sliding_window_view": sliding_window_view, "fft": fft, "integrate": integrate,
+    "interpolate": interpolate, "ndimage": ndimage, "optimize": optimize, "signal": signal, "stats": stats,
+    "copy": copy,
 }  # fmt: skip
 
 RIGHT = """
@@ -100,6 +103,42 @@ isinstance(t, np.ndarray) * t
 np.isscalar(t[0]) * t
 functools.reduce(operator.mul, t)
 list(itertools.accumulate(t))[-1]
+A.sum(where=t[0] > 1) * t
+A.sum(where=np.append(t, 1.0) > 1) * t
+np.sum(A, where=np.append(t, 1.0) > 1, initial=t[0])
+np.add.accumulate(t)
+np.multiply.accumulate(t)
+np.logspace(0, t, 3)
+np.where(A > 2, t[0], A)
+np.einsum('ij,j->i', M, t)
+np.interp(t, A, A * A)
+np.interp(1.5, A[:3], t)
+np.clip(t, 0.5, t[1])
+np.linalg.solve(M + 9 * np.eye(3), t)
+np.linalg.inv(M + np.diag(9 * t))
+np.append(A, t)
+np.matmul(M, t)
+np.inner(M, t)
+np.kron(A, t)
+np.convolve(A, t)
+np.average(A, weights=np.append(t, 1.0))
+np.gradient(A, t[0])
+np.trapezoid(A, dx=t[0])
+np.apply_along_axis(lambda z: z * t[0], 0, A)
+np.bincount([0, 1, 1], weights=t)
+np.float_power(A, t[0])
+np.sum(list(t))
+math.sin(t[0]) * t
+math.prod(t)
+special.gammaln(t)
+special.erf(t)
+special.expit(t)
+special.xlogy(t, t)
+special.ndtr(t)
+special.psi(t)
+np.polynomial.hermite.hermval(t, [1.0, 2.0])
+np.polynomial.legendre.legval(t[0], [1.0, 2.0, 3.0])
+copy.deepcopy(t) * t
 """.strip().splitlines()
 
 # What is refused, and a word of the message.
@@ -129,6 +168,25 @@ REFUSED: tuple[tuple[str, str], ...] = (
     ("special.multigammaln(t[0], 2)", "leave the value as it is"),
     ("sparse.csr_array(M) @ t", "needs the number behind"),
     ("linalg.norm(t)", "leave the value as it is"),
+    ("sparse.csr_matrix(M) * t", "leave the value as it is"),
+    ("sparse.csr_array(M).dot(t)", "leave the value as it is"),
+    ("sparse.coo_array(M) @ t", "leave the value as it is"),
+    ("sparse.dia_array(M) @ t", "leave the value as it is"),
+    ("t @ sparse.csr_array(M)", "leave the value as it is"),
+    ("np.nditer(t)", "np.nditer is not supported"),
+    ("np.nditer([A, t])", "np.nditer is not supported"),
+    ("np.float32(t[0]) * t", "leave the value as it is"),
+    ("stats.norm.logpdf(t)", "leave the value as it is"),
+    ("signal.convolve(t, t)", "leave the value as it is"),
+    ("ndimage.gaussian_filter1d(t, 1.0)", "leave the value as it is"),
+    ("interpolate.CubicSpline(A, A)(t)", "leave the value as it is"),
+    ("integrate.trapezoid(t)", "leave the value as it is"),
+    ("integrate.quad(lambda z: z * t[0], 0, 1)[0]", "leave the value as it is"),
+    ("optimize.rosen(t)", "leave the value as it is"),
+    ("fft.dct(t)", "leave the value as it is"),
+    ("list(range(int(t[0])))", "loop over it with `for`"),
+    ("math.sin(t)", "use the NumPy function"),
+    ("operator.index(t.astype(int)[0])", "sizes, axes and places"),
     ("'%f' % t[0]", "float()"),
     ("f'{t[0]:.2f}'", "print it outside"),
     ("t[0] in [1.0]", "np.where"),
@@ -201,7 +259,9 @@ def diagonal(t: Any, A: Any, M: Any) -> Any:
 def made(t: Any, A: Any, M: Any) -> Any:
     a, b, c, d = np.zeros(3), np.ones(3), np.eye(3), np.empty(2)
     a[0], b[1:], c[1], d[:] = t[0], t[1:], t, t[:2] * 2
-    return np.sum(a * b) + np.sum(c @ t) + np.sum(d * d)
+    e = np.full((2, 2), 3.0)
+    e[0], e[1, 1] = t[1:], t[0]
+    return np.sum(a * b) + np.sum(c @ t) + np.sum(d * d) + np.sum(e**3)
 
 
 def alias(t: Any, A: Any, M: Any) -> Any:
@@ -231,3 +291,20 @@ def test_writes_outside_are_refused() -> None:
     with pytest.raises(SymgradError, match="make a new value inside the function"):
         symgrad.value_and_grad(fn, target="interpreter")(T)
     assert not outside.any()
+
+
+def test_traced_values_are_no_keys() -> None:
+    """As arrays, they have no hash, so a set or dict never takes one for another."""
+    with pytest.raises(TypeError, match="unhashable"):
+        symgrad.value_and_grad(lambda t: hash(t) * np.sum(t), target="interpreter")(T)
+
+
+def test_aliases_of_what_is_added_to_see_it() -> None:
+    """`A += t` is a write into the array, not another array under the name."""
+
+    def fn(t: Any, _: Any, m: Any) -> Any:
+        same, part = m, m[1]
+        m += t
+        return np.sum(same**2) + np.sum(part**3)
+
+    check(fn)

@@ -18,7 +18,6 @@ import re
 import shutil
 import stat
 import tempfile
-import threading
 import time
 import uuid
 import warnings
@@ -30,6 +29,7 @@ from typing import TypeAlias
 import numpy as np
 
 from symgrad.errors import CacheError
+from symgrad.locks import Lock
 
 log = logging.getLogger("symgrad.cache")
 
@@ -324,7 +324,7 @@ def _distrust(place: Path, why: str) -> CacheError:
 
 
 _opened: dict[Path, Cache] = {}
-_opening = threading.Lock()
+_opening = Lock()
 
 
 def open_cache() -> Cache:

@@ -35,7 +35,7 @@ _ABSENT = object()  # in the place of an argument that a call leaves out
 
 # Names that the generated function uses for itself.
 _OWN = re.compile(
-    r"[a-z]\d+|modules|run|slow|call|take|give|fetch|owner|captured|arena|scalars|absent|rest|more|again|empty|ndarray"
+    r"[a-z]\d+|modules|run|slow|call|take|give|fetch|owner|captured|arena|scalars|absent|rest|more|again|empty|ndarray|asarray"
     r"|type|len|tuple|TreeMismatch|GuardFailed"
 )
 _COLLECT = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
@@ -78,8 +78,13 @@ class _Parameters:
         return again
 
 
-def generated_call(program: Program, fn: Callable[..., Any], slow: Call) -> Call | None:
-    """The function for the program's arguments; None where they cannot be named parameters."""
+def generated_call(
+    program: Program, fn: Callable[..., Any], slow: Call, values: Sequence[object]
+) -> Call | None:
+    """The function for the program's arguments; None where they cannot be named parameters.
+
+    It is made for the classes of these values of the params: arrays in a file, say, are passed as plain ones.
+    """
     traced, executable = program.traced, program.executable
     parameters = _parameters(fn, traced.argument_names)
     if parameters is None or program.answer.seeds:
@@ -87,16 +92,16 @@ def generated_call(program: Program, fn: Callable[..., Any], slow: Call) -> Call
     names: dict[str, Any] = {
         **({} if traced.fetch.checks is None else traced.fetch.checks.names),
         "run": executable.entry, "again": parameters.repeated(slow), "fetch": traced.fetch, "owner": fn,
-        "empty": np.empty, "ndarray": np.ndarray, "TreeMismatch": TreeMismatch, "GuardFailed": GuardFailed,
-        "absent": _ABSENT,
+        "empty": np.empty, "ndarray": np.ndarray, "asarray": np.asarray, "absent": _ABSENT,
+        "TreeMismatch": TreeMismatch, "GuardFailed": GuardFailed,
     }  # fmt: skip
     source = Source([f"def call(s0, /, {parameters.header()}):", " try:"], names)
     source.rows.append(f"  if {parameters.unexpected()}: raise TreeMismatch")
     leaves: list[str] = []
     for name, tree in zip(traced.argument_names, children_of(traced.argument_tree), strict=True):
         write_flatten(tree, name, source, leaves)
-    _write_checks(program, leaves, source)
-    arguments = _arguments(program, leaves, _write_captures(program, leaves, source), source)
+    _write_checks(program, leaves, values, source)
+    arguments = _arguments(program, leaves, _write_captures(program, leaves, source), values, source)
     source.rows += [f" except {_UNFIT}: pass", " else:"]
     outs = _write_outs(program, arguments, parameters.out, source)
     buffers = [*arguments, *outs]
@@ -138,12 +143,20 @@ def _parameters(fn: Callable[..., Any], passed: tuple[str, ...]) -> _Parameters 
     return _Parameters(plain, tuple(name for name in named if name not in plain), passed, out)
 
 
-def _write_checks(program: Program, leaves: list[str], source: Source) -> None:
+def _write_checks(program: Program, leaves: list[str], values: Sequence[object], source: Source) -> None:
     """Rows that check what the entry takes on trust: the Python types of the leaves."""
-    for leaf, kind in zip(leaves, program.traced.leaves, strict=True):
+    inputs = zip(program.traced.inputs, values, strict=True)
+    classes = {item.index: type(value) for item, value in inputs if isinstance(item, ArgumentLeaf)}
+    for number, (leaf, kind) in enumerate(zip(leaves, program.traced.leaves, strict=True)):
         if not isinstance(kind, Dynamic):
             continue
-        expected = np.ndarray if kind.array else kind.weak if kind.weak is not None else kind.type.dtype.type
+        expected = (
+            classes.get(number, np.ndarray)
+            if kind.array
+            else kind.weak
+            if kind.weak is not None
+            else kind.type.dtype.type
+        )
         test = f"type({leaf}) is not {source.name(expected)}"
         if kind.array and kind.type.rank == 0:
             dtype = source.name(kind.type.dtype)
@@ -165,24 +178,32 @@ def _write_captures(program: Program, leaves: list[str], source: Source) -> list
     return list(fetch.checks.arrays)
 
 
-def _arguments(program: Program, leaves: list[str], captured: list[str], source: Source) -> list[str]:
+def _arguments(
+    program: Program, leaves: list[str], captured: list[str], values: Sequence[object], source: Source
+) -> list[str]:
     """What the entry is called with for each param, as names."""
     found: list[str] = []
-    for item, type in zip(program.traced.inputs, program.executable.params, strict=True):
+    for item, type, value in zip(program.traced.inputs, program.executable.params, values, strict=True):
         match item:
             case ArgumentLeaf(index=index):
                 kind = program.traced.leaves[index]
                 number = isinstance(kind, Dynamic) and kind.array and type.rank == 0
-                found.append(f"{leaves[index]}.item()" if number else leaves[index])
+                found.append(f"{leaves[index]}.item()" if number else _plain(leaves[index], value))
             case Captured(slot=slot):
                 # Named here, where it is known what an error means.
-                source.rows.append(f"  c{slot} = {captured[slot]}{'.item()' if type.rank == 0 else ''}")
+                number = ".item()" if type.rank == 0 else ""
+                source.rows.append(f"  c{slot} = {_plain(captured[slot], value)}{number}")
                 found.append(f"c{slot}")
             case Literal(array=array):
                 found.append(
                     source.name(as_entry_takes(array, type.dtype) if type.rank > 0 else array.item())
                 )
     return found
+
+
+def _plain(text: str, value: object) -> str:
+    """An expression for an array of no class but NumPy's own."""
+    return f"asarray({text})" if isinstance(value, np.ndarray) and type(value) is not np.ndarray else text
 
 
 def _write_outs(program: Program, arguments: list[str], out: bool, source: Source) -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import pickle
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from symgrad.errors import ArgumentError
+from symgrad.locks import Lock
 from symgrad.runtime.call import generated_call
 from symgrad.runtime.kept import kept, place_of
 from symgrad.runtime.late import CHECKS, EXPLAIN, STAGES, TRACING, late
@@ -46,7 +46,7 @@ class Compiled(Wrapping):
         self.options = options
         self._signature = Signature(fn)
         self._variants: list[Program] = []  # most recently used first
-        self._lock = threading.RLock()
+        self._lock = Lock()
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """The compiled function as a method of an object, which keeps it."""
@@ -99,7 +99,7 @@ class Compiled(Wrapping):
         values = input_values(program.traced, arguments.leaves, captured)
         found = program.run(values, out)
         if not any(isinstance(v, TracedValue) for v in values):
-            call = generated_call(program, self.fn, functools.partial(Compiled.__call__, self))
+            call = generated_call(program, self.fn, functools.partial(Compiled.__call__, self), values)
             setattr(type(self), "__call__", Compiled.__call__ if call is None else call)  # noqa: B010
         return unflatten(program.answer.result_tree, found)
 

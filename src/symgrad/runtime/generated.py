@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import linecache
-import threading
 from types import ModuleType
 
-_loading = threading.RLock()  # numba's compiler is not made for several threads at once
+from symgrad.locks import Lock
+
+_loading = Lock()  # numba's compiler is not made for several threads at once
 
 
 def load_module(text: str, name: str) -> ModuleType:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symgrad.ir.types import ArrayType
+from symgrad.locks import Lock, wait_at_forks
 from symgrad.runtime.cache import Entry, Json, open_cache
 from symgrad.runtime.executable import Executable
 from symgrad.runtime.late import DEVICES, PRINTER, late
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("symgrad.compile")
 
-_compiling = threading.RLock()  # a program is compiled once, whoever needs it first
+_compiling = Lock()  # a program is compiled once, whoever needs it first
+wait_at_forks(_compiling)  # LLVM has locks of its own, which nobody could renew
 
 
 def load(
@@ -40,6 +41,8 @@ def load(
             log.info("%s: loaded from the cache", name)
             run, arena_bytes = found
             return Executable(run, *types, arena_bytes)
+        if entry is not None:
+            cache.remove(key)
         text, loops = emit()
         made: list[Any] = []
 

@@ -6,15 +6,14 @@ import logging
 import os
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from symgrad.errors import ArgumentError, MemoryBudgetError
 from symgrad.ir.launch import Threads
 from symgrad.ir.types import ArrayType
+from symgrad.locks import Lock
 from symgrad.runtime.executable import Executable
 from symgrad.runtime.late import (
     COMPILER,
@@ -66,7 +65,7 @@ class Program:
     key: str | None = None  # the name of the program in the cache, if the trace was kept there with it
     threads: Threads = ONE  # that may run it
     budget: int | None = None  # bytes that the arena may have
-    _lock: AbstractContextManager[Any] = field(default_factory=RLock, init=False, repr=False, compare=False)
+    _lock: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     @cached_property
     def compilation(self) -> Compilation:

@@ -23,6 +23,7 @@ from symgrad.trace import (
     numpy_api_joins,
     numpy_api_linalg,
     numpy_api_norms,
+    numpy_api_pads,
     numpy_api_pieces,
     numpy_api_places,
     numpy_api_polynomials,
@@ -65,6 +66,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **numpy_api_joins.TABLE,
     **numpy_api_linalg.TABLE,
     **numpy_api_norms.TABLE,
+    **numpy_api_pads.TABLE,
     **numpy_api_pieces.TABLE,
     **numpy_api_places.TABLE,
     **numpy_api_polynomials.TABLE,
@@ -79,7 +81,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 
 # Functions to which a list is several arrays, not one.
 _TAKE_LISTS = frozenset({
-    *numpy_api_joins.TABLE, np.select, np.einsum, np.linalg.multi_dot, np.broadcast_arrays, np.choose,
+    *numpy_api_joins.TABLE, np.pad, np.select, np.einsum, np.linalg.multi_dot, np.broadcast_arrays, np.choose,
     np.ravel_multi_index, np.piecewise, np.histogramdd, np.histogram2d, np.lexsort,
 })  # fmt: skip
 

@@ -255,6 +255,11 @@ def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
     return tuple(found)
 
 
+def reduced_axes(axis: Any, rank: int) -> tuple[int, ...]:
+    """The axes of a reduction; one of a number may be named, as in NumPy, and is none."""
+    return () if rank == 0 and axis in (0, -1) else axes_of(axis, rank)
+
+
 def ints_of(values: Any) -> Any:
     """A shape or other list of integers, given as one integer or several."""
     if not isinstance(values, Tracer) and hasattr(values, "__iter__") and np.ndim(values) > 0:

@@ -180,6 +180,8 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
     """Whether elements are equal within a tolerance."""
     like = the_tracer((a, b))
     a, b = tracer_of(a, like), tracer_of(b, like)
+    if b.dtype.kind not in "f":  # as NumPy: integers may be as far apart as floats, and truths are numbers
+        b = as_dtype(strong(b), np.result_type(b.dtype, 1.0))
     near = (np.abs(a - b) <= atol + rtol * np.abs(b)) & np.isfinite(b) | (a == b)
     return near | (np.isnan(a) & np.isnan(b)) if equal_nan else near
 

@@ -1,16 +1,16 @@
-"""NumPy's functions that join, split, repeat and pad arrays."""
+"""NumPy's functions that join, split and repeat arrays."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 import numpy
 
-from symgrad.errors import DTypeError, IndexRangeError, ShapeError, UnsupportedError
-from symgrad.ir.ops.shapes import broadcast, concat, pad
+from symgrad.errors import DTypeError, IndexRangeError, ShapeError
+from symgrad.ir.ops.shapes import broadcast, concat
 from symgrad.ir.types import array_type
 from symgrad.trace.lifting import (
     axis_of,
@@ -195,7 +195,7 @@ def tile(A: Any, reps: Any) -> Any:
 
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     """Each entry repeated along an axis, all alike or each by its own constant number."""
-    x = np.ravel(a) if axis is None else strong(a)
+    x = np.ravel(a) if axis is None or a.ndim == 0 else strong(a)
     k = 0 if axis is None else axis_of(axis, x.ndim)
     counts = np.asarray(ints_of(repeats))
     if counts.size == 1:
@@ -218,58 +218,42 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
-    """The array with values put in before one constant place of an axis."""
+    """The array with values put in before constant places of an axis."""
     like = the_tracer((arr, values))
     x = tracer_of(arr, like)
     x = np.ravel(x) if axis is None else x
     k = 0 if axis is None else axis_of(axis, x.ndim)
-    if np.ndim(obj) != 0:
-        raise UnsupportedError("np.insert at several places is not supported", loc=caller())
-    place = operator.index(obj)
-    if not -x.shape[k] <= place <= x.shape[k]:
+    places = _insertions(obj, x.shape[k])
+    if np.any((places < -x.shape[k]) | (places > x.shape[k])):
         raise IndexRangeError(
-            f"index {place} is out of bounds for axis {k} with size {x.shape[k]}", loc=caller()
+            f"index {obj} is out of bounds for axis {k} with size {x.shape[k]}", loc=caller()
         )
     v = tracer_of(values, like)
-    v = np.moveaxis(np.reshape(v, (1,) * (x.ndim - v.ndim) + v.shape), 0, k)
-    v = fit(v, x.dtype, (*x.shape[:k], v.shape[k], *x.shape[k + 1 :]), like)
-    lead = (slice(None),) * k
-    return concatenate([x[(*lead, slice(None, place))], v, x[(*lead, slice(place, None))]], k)
+    v = np.reshape(v, (1,) * (x.ndim - v.ndim) + v.shape)
+    v = np.moveaxis(v, 0, k) if np.ndim(obj) == 0 and not isinstance(obj, slice) else v
+    count = v.shape[k] if places.size == 1 else places.size
+    v = fit(v, x.dtype, (*x.shape[:k], count, *x.shape[k + 1 :]), like)
+    # Where in the result each entry comes from: of equal places, in the order in which they are given.
+    places = np.repeat(places, count) if places.size == 1 else places
+    before = np.where(places < 0, places + x.shape[k], places)
+    order = np.argsort(np.concatenate([before, np.arange(x.shape[k])]), kind="stable")
+    sources = np.concatenate([x.shape[k] + np.arange(count), np.arange(x.shape[k])])[order]
+    return at_places(concatenate([x, v], k), sources, k)
 
 
-# ---- padding ---------------------------------------------------------------------------------------------
-def _pairs(values: Any, rank: int) -> list[tuple[Any, Any]]:
-    """What goes before and after each axis, from one value, a pair, or a pair an axis."""
-    if isinstance(values, dict):
-        by_axis = {axis_of(axis, rank): _pairs(v, 1)[0] for axis, v in cast("dict[Any, Any]", values).items()}
-        return [by_axis.get(axis, (0, 0)) for axis in range(rank)]
-    if np.ndim(values) == 0:
-        return [(values, values)] * rank
-    rows = [tuple(row) if np.ndim(row) else (row,) for row in values]
-    if all(len(row) == 1 for row in rows) and len(rows) <= 2:
-        rows = [(rows[0][0], rows[-1][0])]
-    if len(rows) == 1:
-        return [(rows[0][0], rows[0][-1])] * rank
-    if len(rows) != rank:
-        raise ShapeError(f"pad: {values} does not fit {rank} axes", loc=caller())
-    return [(row[0], row[-1]) for row in rows]
+def _insertions(obj: Any, count: int) -> Any:
+    """The places named by an integer, a list of them, a slice, or a mask."""
+    if isinstance(obj, slice):
+        return np.arange(count)[obj]
+    places = np.atleast_1d(np.asarray(obj))
+    if places.dtype == bool:
+        return np.flatnonzero(places)
+    if places.size and places.dtype.kind not in "iu":
+        raise IndexRangeError(f"np.insert: an index must be of integers, not {places.dtype}", loc=caller())
+    return places.astype(np.int64)
 
 
-def _mirrored(n: int, low: int, high: int, *, edge: bool) -> Any:
-    """The indices of an axis reflected about its ends, with the end itself repeated or not."""
-    period = 2 * n if edge else max(1, 2 * (n - 1))
-    places = np.arange(-low, n + high) % period
-    return np.where(places < n, places, (period - 1 if edge else period) - places)
-
-
-_PLACES: dict[str, Callable[[int, int, int], Any]] = {
-    "edge": lambda n, low, high: np.clip(np.arange(-low, n + high), 0, n - 1),
-    "wrap": lambda n, low, high: np.arange(-low, n + high) % n,
-    "reflect": lambda n, low, high: _mirrored(n, low, high, edge=False),
-    "symmetric": lambda n, low, high: _mirrored(n, low, high, edge=True),
-}
-
-
+# ---- places and shapes ------------------------------------------------------------------------------------
 def _runs(places: numpy.ndarray[Any, Any]) -> list[slice]:
     """Indices as slices: rising or falling runs of neighbours, and single places."""
     steps = np.diff(places)
@@ -293,43 +277,6 @@ def at_places(x: Any, places: Any, axis: int) -> Any:
     if not 0 < len(runs) <= _MANY_RUNS:
         return x[(*lead, np.asarray(places, np.int64))]
     return _joined([x[(*lead, run)] for run in runs], axis)
-
-
-def pad_(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
-    """The array with more entries around it."""
-    like = the_tracer((array, options))
-    x = tracer_of(array, like)
-    widths = [(operator.index(a), operator.index(b)) for a, b in _pairs(pad_width, x.ndim)]
-    if any(min(w) < 0 for w in widths):
-        raise ShapeError(f"pad: negative widths in {pad_width}", loc=caller())
-    if mode == "constant" and set(options) <= {"constant_values"}:
-        return _pad_constant(x, widths, options.get("constant_values", 0))
-    places = _PLACES.get(mode) if isinstance(mode, str) else None
-    if places is None or options:
-        raise UnsupportedError(f"np.pad: mode={mode!r} with {options} is not supported", loc=caller())
-    for axis, (n, (low, high)) in enumerate(zip(x.shape, widths, strict=True)):
-        if not low and not high:
-            continue
-        if n == 0:
-            raise ShapeError(f"pad: an empty axis cannot be extended in mode {mode!r}", loc=caller())
-        x = at_places(x, places(n, low, high), axis)
-    return x
-
-
-def _pad_constant(x: Tracer, widths: list[tuple[int, int]], values: Any) -> Any:
-    """The array surrounded by constants, or by traced numbers."""
-    numbers = _pairs(values, x.ndim)
-    if all(not isinstance(v, Tracer) and v == 0 for pair in numbers for v in pair):
-        low, high = tuple(w[0] for w in widths), tuple(w[1] for w in widths)
-        return pad(x, low=low, high=high, interior=(0,) * x.ndim) if any((*low, *high)) else x
-    for axis, ((low, high), (first, last)) in enumerate(zip(widths, numbers, strict=True)):
-        rows: list[Any] = [x]
-        for count, value, at in ((low, first, 0), (high, last, len(rows) + 1)):
-            if count:
-                shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
-                rows.insert(at, np.full_like(x, value, shape=shape))
-        x = _joined(rows, axis)
-    return x
 
 
 def resize(a: Any, new_shape: Any) -> Any:
@@ -379,7 +326,6 @@ TABLE: dict[Any, Callable[..., Any]] = {
     np.repeat: repeat,
     np.delete: delete,
     np.insert: insert,
-    np.pad: pad_,
     np.resize: resize,
     np.meshgrid: meshgrid,
 }

@@ -96,7 +96,9 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any
         )
     summed, ranged = (row, column) if abs(ord) == 1 else (column, row)
     sums = np.sum(np.abs(x), axis=summed, keepdims=True)
-    found = (np.max if ord > 0 else np.min)(sums, axis=ranged, keepdims=True)
+    # The largest of no sums is 0, as in NumPy.
+    extreme = np.min if ord < 0 else np.max if x.shape[ranged] else np.sum
+    found = extreme(sums, axis=ranged, keepdims=True)
     return found if keepdims else np.squeeze(found, axis=axes)
 
 
@@ -114,12 +116,12 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 
 def matrix_power(a: Any, n: Any) -> Any:
-    """The matrix multiplied by itself n times, by repeated squaring."""
+    """The matrix, or for n < 0 its inverse, multiplied by itself |n| times, by repeated squaring."""
     count = operator.index(n)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise ShapeError(f"np.linalg.matrix_power: {a.type} is not of square matrices", loc=caller())
     if count < 0:
-        raise UnsupportedError("np.linalg.matrix_power with a negative power is not supported", loc=caller())
+        return matrix_power(np.linalg.inv(a), -count)
     if count == 0:
         return np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape) + np.zeros_like(a)
     found, square = None, strong(a)

@@ -24,7 +24,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     """The entries at indices along an axis."""
     like = the_tracer((a, indices))
     x = tracer_of(a, like)
-    x = np.ravel(x) if axis is None else x
+    x = np.ravel(x) if axis is None or x.ndim == 0 else x
     k = 0 if axis is None else axis_of(axis, x.ndim)
     at = indices if isinstance(indices, Tracer) else np.asarray(indices)
     at = within(at, x.shape[k], mode, "np.take")
@@ -64,7 +64,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
         condition.recorder.demand(
             condition, "np.compress", "its size is not known: use np.where(condition, x, 0)"
         )
-    x = np.ravel(a) if axis is None else strong(a)
+    x = np.ravel(a) if axis is None or a.ndim == 0 else strong(a)
     k = 0 if axis is None else axis_of(axis, x.ndim)
     return x[(*(slice(None),) * k, np.flatnonzero(condition))]
 

@@ -45,6 +45,8 @@ def poly(seq_of_zeros: Any) -> Any:
     if zeros.ndim > 1:
         cure = "give the eigenvalues, or the zeros, as a vector"
         raise UnsupportedError("np.poly of a matrix is not supported", loc=caller(), cure=cure)
+    if zeros.size == 0:
+        return 1.0
     zeros = zeros if zeros.dtype in (F32, F64) else as_dtype(zeros, F64)
     found = np.ones_like(zeros, shape=(1,))
     for z in np.atleast_1d(zeros):

@@ -13,7 +13,7 @@ from symgrad.ir.dims import Shape
 from symgrad.ir.opdef import OpDef
 from symgrad.ir.ops import reductions
 from symgrad.ir.types import BOOL, DType, array_type
-from symgrad.trace.lifting import as_dtype, axes_of, dtype_of, is_listed, the_tracer, tracer_of
+from symgrad.trace.lifting import as_dtype, axes_of, dtype_of, is_listed, reduced_axes, the_tracer, tracer_of
 from symgrad.trace.places import caller
 from symgrad.trace.tracer import Tracer
 
@@ -52,7 +52,7 @@ def _start(initial: Any, like: Tracer) -> Any:
 
 
 def _reduced(op: OpDef, x: Tracer, axis: Any, keepdims: Any) -> Any:
-    axes = axes_of(axis, x.ndim)
+    axes = reduced_axes(axis, x.ndim)
     return _kept(op(x, axes=axes) if axes else x, axes, x.type.shape, keepdims)
 
 
@@ -106,7 +106,7 @@ def _extreme(op: OpDef, truths: OpDef, join: numpy.ufunc) -> Callable[..., Any]:
                     f"np.{op.name} with where= needs initial=, the value of nothing", loc=caller()
                 )
             x = np.where(where, x, _start(initial, x))
-        axes = axes_of(axis, x.ndim)
+        axes = reduced_axes(axis, x.ndim)
         if _given(initial) and any(x.shape[i] == 0 for i in axes):
             rest = tuple(n for i, n in enumerate(x.shape) if i not in axes)
             return _kept(np.full_like(x, initial, shape=rest), axes, x.shape, keepdims)
@@ -145,7 +145,7 @@ def _position(op: OpDef) -> Callable[..., Any]:
 
     def position(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
         x = as_dtype(a, np.dtype(np.uint8)) if a.dtype == BOOL else a
-        if axis is None:
+        if axis is None or not reduced_axes(axis, a.ndim):
             return _kept(op(np.ravel(x), axis=0), tuple(range(a.ndim)), a.shape, keepdims)
         (k,) = axes_of(axis, a.ndim)
         return _kept(op(x, axis=k), (k,), a.shape, keepdims)

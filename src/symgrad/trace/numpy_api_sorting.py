@@ -68,6 +68,8 @@ def _check_places(name: str, kth: Any, x: Tracer, axis: Any) -> None:
         kth.recorder.demand(kth, f"{name} at a traced place", "use np.sort, and take the place of that")
     demand_sizes(name, x)
     n = x.size if axis is None else x.shape[axis_of(axis, x.ndim)]
+    if x.size == 0:  # NumPy looks at no places then
+        return
     for place in kth if is_listed(kth) or np.ndim(kth) else (kth,):
         if not -n <= operator.index(place) < n:
             raise ShapeError(f"{name}: kth(={place}) out of bounds ({n})", loc=caller())

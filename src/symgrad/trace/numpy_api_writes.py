@@ -42,9 +42,13 @@ def copyto(dst: Tracer, src: Any, casting: str = "same_kind", where: Any = True)
 
 
 def put(a: Tracer, ind: Any, v: Any, mode: str = "raise") -> None:
-    """Put values at places of the flattened array; values come again from the first if there are too few."""
+    """Put values at places of the flattened array; values come again from the first if there are too few.
+
+    No values change nothing, as in NumPy; so they do in `putmask`.
+    """
     at = within(np.ravel(_places(ind)), a.size, mode, "np.put")
-    flat_place(a)[at] = _cycled(v, at.size, a)
+    if np.size(v):
+        flat_place(a)[at] = _cycled(v, at.size, a)
 
 
 def place(arr: Tracer, mask: Any, vals: Any) -> None:
@@ -54,17 +58,23 @@ def place(arr: Tracer, mask: Any, vals: Any) -> None:
         if at.size:
             flat_place(arr)[at] = _cycled(vals, at.size, arr)
         return
-    one = np.ravel(prepare(vals, arr))
-    if one.size != 1:
-        what = "np.place of several values at a traced mask is not supported"
-        raise UnsupportedError(what, loc=caller(), cure="use np.putmask, or np.where(mask, new, old)")
-    arr[np.reshape(mask, arr.shape)] = one[0]
+    values = np.ravel(prepare(vals, arr))
+    held = np.reshape(mask if mask.dtype == BOOL else mask != 0, arr.shape)
+    if values.size == 1:
+        arr[held] = values[0]
+        return
+    if not values.size:
+        raise ShapeError("there are no values to write", loc=caller())
+    turn = np.reshape(np.cumsum(held) - 1, arr.shape) % values.size
+    arr[...] = np.where(held, as_dtype(strong(arr.lift(values))[turn], arr.dtype), arr)
 
 
 def putmask(a: Tracer, mask: Any, values: Any) -> None:
     """Put each value that stands at a place where the mask holds, if there are as many as in a."""
     if np.size(mask) != a.size:
         raise ShapeError("putmask: mask and data must be the same size", loc=caller())
+    if not np.size(values):
+        return
     new = np.reshape(_cycled(values, a.size, a), a.shape)
     held = np.reshape(mask if isinstance(mask, Tracer) else np.asarray(mask), a.shape)
     a[...] = np.where(held if dtype_in(held) == BOOL else held != 0, as_dtype(a.lift(new), a.dtype), a)

@@ -130,7 +130,9 @@ class Selected(Operators):
 
     def mean(self, axis: Any = None) -> Any:
         """The mean of the elements; NaN if there are none."""
-        return self.sum(axis) / (self.size if self.axes(axis) is None else self.count())
+        total = self.sum(axis)
+        count = self.size if self.axes(axis) is None else self.count()
+        return total / (as_dtype(count, total.dtype) if total.dtype.kind == "f" else count)
 
     def var(self, axis: Any = None) -> Any:
         """The variance of the elements."""

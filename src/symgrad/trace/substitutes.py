@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from symgrad.errors import ShapeError, TracedValueError
+from symgrad.errors import ShapeError, TracedValueError, UnsupportedError
 from symgrad.ir.ops.gamma import gamma, gammaln
 from symgrad.ir.ops.shapes import concat, reshape
 from symgrad.ir.ops.special import erf, erfc
@@ -146,6 +146,10 @@ def _joined(x: Any, dtype: Any, like: Tracer) -> Tracer:
     return concat(*rows, axis=0) if len(rows) > 1 else rows[0]
 
 
+# What gives arrays in an order of memory, and with one axis or more.
+_LAID_OUT = (np.ascontiguousarray, np.asfortranarray)
+
+
 def _as_array(original: Callable[..., Any], copies: bool) -> Callable[..., Any]:
     """np.array and its kin, on tracers and on nested lists of them too."""
 
@@ -159,13 +163,14 @@ def _as_array(original: Callable[..., Any], copies: bool) -> Callable[..., Any]:
             return a if found is given and isinstance(a, Tracer) else _known(found)
         wanted = np.result_type(*_leaf_dtypes(given)) if dtype is None else dtype_of(dtype)
         copy = options.get("copy", True if copies else None)
+        least = 1 if original in _LAID_OUT else options.get("ndmin", 0)
         if not isinstance(given, Tracer):
             made = _joined(given, wanted, like)
-        elif copy or not given.array or given.dtype != wanted:
+        elif copy or not given.array or given.dtype != wanted or given.ndim < least:
             made = as_dtype(strong(given), wanted)
         else:
             return _laid_out(given, original)
-        lead = max(0, options.get("ndmin", 0) - made.ndim)
+        lead = max(0, least - made.ndim)
         if lead > 0:
             made = reshape(made, type=made.type.with_shape((1,) * lead + made.type.shape))
         return _new(made)
@@ -175,7 +180,7 @@ def _as_array(original: Callable[..., Any], copies: bool) -> Callable[..., Any]:
 
 def _laid_out(x: Tracer, original: Callable[..., Any]) -> Any:
     """What np.asarray and its kin give for an array of the right dtype: itself, unless its order is wrong."""
-    if original not in (np.ascontiguousarray, np.asfortranarray):
+    if original not in _LAID_OUT:
         return x
     found = layout_of(x)
     if found is not None and found.sure:
@@ -256,7 +261,20 @@ def _piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **options: Any)
     return np.reshape(found, np.shape(given))
 
 
+def _nditer(op: Any, *args: Any, **options: Any) -> Any:
+    """np.nditer of plain arrays; NumPy would say of a traced one that it cannot be written to."""
+    given = plain(op)
+    if find_tracer([given]) is not None:
+        raise UnsupportedError(
+            "np.nditer is not supported on traced arrays",
+            loc=caller(),
+            cure="use NumPy's functions of whole arrays, or loop over x.ravel()",
+        )
+    return np.nditer(given, *args, **options)
+
+
 _ARRAYS: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.nditer: _nditer,
     np.array: _as_array(np.array, copies=True),
     np.asarray: _as_array(np.asarray, copies=False),
     np.asanyarray: _as_array(np.asanyarray, copies=False),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from symgrad.errors import DTypeError, IndexRangeError, UnsupportedError
-from symgrad.trace.lifting import axes_of, the_tracer, tracer_of
+from symgrad.trace.lifting import reduced_axes, the_tracer, tracer_of
 from symgrad.trace.places import caller
 from symgrad.trace.refusals import OTHERWISE
 from symgrad.trace.tracer import Tracer
@@ -69,7 +69,7 @@ def reduce(
     if given - {"initial"} and options.get("where") is not True:
         raise UnsupportedError(f"np.{ufunc.__name__}.reduce: the option where= is not supported")
     x = tracer_of(array, the_tracer((array, initial)))
-    axes = axes_of(axis, x.ndim)
+    axes = reduced_axes(axis, x.ndim)
     found = _in_order(ufunc, x, axes, initial) if ufunc in _OTHERS else _joined(ufunc, x, axes, initial)
     return (
         np.reshape(found, tuple(1 if i in axes else n for i, n in enumerate(x.shape))) if keepdims else found

@@ -152,15 +152,21 @@ def sigmoid_of(x: Any) -> Any:
     return np.where(x >= 0, 1 / (1 + e), e / (1 + e)).astype(np.asarray(x).dtype)
 
 
+def _apart(x: Any, y: Any) -> Any:
+    """x - y, and 0 where both are the same infinity."""
+    same = (x == y) & np.isinf(x)
+    return np.where(same, np.zeros_like(x), x - y)
+
+
 logaddexp = elementwise(
     "logaddexp", np.logaddexp, "logaddexp({0}, {1})",
-    Partials(lambda z, x, y: sigmoid(x - y), lambda z, x, y: sigmoid(y - x)),
-    "log(exp x + exp y)", flops=30, law=Equivariant(),
+    Partials(lambda z, x, y: sigmoid(_apart(x, y)), lambda z, x, y: sigmoid(_apart(y, x))),
+    "log(exp x + exp y)", flops=30, law=Equivariant(), convention="of equal infinities: 1/2 each",
 )  # fmt: skip
 logaddexp2 = elementwise(
     "logaddexp2", np.logaddexp2, "logaddexp2({0}, {1})",
-    Partials(lambda z, x, y: sigmoid(_LN2 * (x - y)), lambda z, x, y: sigmoid(_LN2 * (y - x))),
-    "log2(2**x + 2**y)", flops=30,
+    Partials(lambda z, x, y: sigmoid(_LN2 * _apart(x, y)), lambda z, x, y: sigmoid(_LN2 * _apart(y, x))),
+    "log2(2**x + 2**y)", flops=30, convention="of equal infinities: 1/2 each",
 )  # fmt: skip
 
 # ---- rounding ---------------------------------------------------------------------------------------------
