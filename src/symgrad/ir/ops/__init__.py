@@ -6,13 +6,17 @@ import numpy as np
 
 from symgrad.ir.opdef import OpDef
 from symgrad.ir.ops import (
+    bessel,
+    beta,
     constants,
     contraction,
     control,
+    distributions,
     elementwise,
     gamma,
     indexing,
     linalg,
+    normal,
     reductions,
     scans,
     shapes,
@@ -28,6 +32,10 @@ FAMILIES: dict[str, tuple[OpDef, ...]] = {
     "elementwise": elementwise.OPS,
     "special": special.OPS,
     "gamma": gamma.OPS,
+    "normal": normal.OPS,
+    "beta": beta.OPS,
+    "distributions": distributions.OPS,
+    "bessel": bessel.OPS,
     "reductions": reductions.OPS,
     "shapes": shapes.OPS,
     "contraction": contraction.OPS,
