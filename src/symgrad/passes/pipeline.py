@@ -26,6 +26,7 @@ from symgrad.passes.hoist import hoist
 from symgrad.passes.layout import layout
 from symgrad.passes.memory import memory
 from symgrad.passes.simplify import simplify
+from symgrad.passes.stabilize import stabilize
 from symgrad.passes.tile import tile
 from symgrad.passes.unroll import unroll
 
@@ -33,6 +34,7 @@ from symgrad.passes.unroll import unroll
 Pass: TypeAlias = Callable[[Function], Function]
 
 PASSES: dict[str, Pass] = {
+    "stabilize": stabilize,
     "simplify": simplify,
     "fold": fold,
     "hoist": hoist,
