@@ -11,7 +11,7 @@ from symgrad.trace.transform import Evaluate, Gradient, PullBack, PushForward, T
 
 
 def transformed(function: Function, transform: Transform) -> Function:
-    """The function that the transform asks for: stable forward ops, then adjoint or tangent ones, one block."""
+    """The function that the transform asks for: stable forward ops, then adjoint or tangent ops."""
     function = stabilize(function)
     count = len(function.body.results)
     match transform:

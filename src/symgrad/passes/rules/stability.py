@@ -33,6 +33,7 @@ from symgrad.ir.ops.reductions import max_, sum_
 from symgrad.ir.ops.shapes import broadcast, reshape
 from symgrad.ir.ops.special import softplus
 from symgrad.passes.rewrite import Context, Rule
+from symgrad.passes.rules.moves import ints
 
 _REACH = 30  # how many ops above an exponential are searched for a maximum that is taken off already
 
@@ -111,7 +112,7 @@ def log_of_total(op: Op, context: Context) -> Value | None:
     if maker is None or x is None or not _unshifted(maker, x, context):
         return None
     peak, shifted = _shifted(maker, x, context)
-    rest = context.emit(sum_, context.emit(exp, shifted), axes=maker.keywords()["axes"])
+    rest = context.emit(sum_, context.emit(exp, shifted), axes=ints(maker, "axes"))
     found = context.emit(add, peak, context.emit(log, rest))
     return found if found.type == op.result.type else context.emit(reshape, found, type=op.result.type)
 
@@ -162,7 +163,7 @@ def share_of_total(op: Op, context: Context) -> Value | None:
         return None
     _, shifted = _shifted(maker, x, context)
     power = context.emit(exp, shifted)
-    total = context.emit(sum_, power, axes=maker.keywords()["axes"])
+    total = context.emit(sum_, power, axes=ints(maker, "axes"))
     return context.emit(div, power, _moved(below, maker.result, total, context))
 
 
@@ -210,13 +211,12 @@ def _moved(value: Value, old: Value, new: Value, context: Context) -> Value:
         return new
     maker = context.makers[value]
     inner = _moved(maker.operands[0], old, new, context)
-    return context.emit(maker.opdef, inner, **maker.keywords())
+    return context.builder.emit(maker.opdef, (inner,), dict(maker.attrs), value.type)
 
 
 def _unshifted(total: Op, x: Value, context: Context) -> bool:
     """Whether there is a largest x in each sum, and it is not taken off already."""
-    axes = total.keywords()["axes"]
-    sizes = [x.type.shape[axis] for axis in axes] if isinstance(axes, tuple) else []
+    sizes = [x.type.shape[axis] for axis in ints(total, "axes")]
     if not all(isinstance(size, int) and size > 1 for size in sizes):
         return False
     pending, seen = [x], set[Value]()
@@ -238,7 +238,7 @@ def _unshifted(total: Op, x: Value, context: Context) -> bool:
 
 def _shifted(total: Op, x: Value, context: Context) -> tuple[Value, Value]:
     """The largest x, or 0 where that is not finite, as a constant for differentiation; and x less it."""
-    axes = total.keywords()["axes"]
+    axes = ints(total, "axes")
     top = context.emit(max_, x, axes=axes)
     zero = context.number(0.0, top.type)
     finite = context.emit(select, context.emit(isfinite, top), top, zero)
