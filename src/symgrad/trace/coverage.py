@@ -76,7 +76,7 @@ _PLAIN = _names("""
     seterrcall show_config show_runtime test tril_indices triu_indices typename fftfreq rfftfreq
 """)
 # Python functions of NumPy that call what is there.
-_CALLERS = frozenset({"row_stack"})
+_CALLERS = frozenset({"row_stack", "fromfunction"})
 
 
 # ---- classes -------------------------------------------------------------------------------------------

@@ -62,6 +62,7 @@ from symgrad.trace.functions import (
     shadow_function,
     shadow_method,
     shadow_partial,
+    shadow_vectorized,
     shadow_wrapping,
 )
 from symgrad.trace.impure import Refusal, impure_value, process_environment, pure_constructor
@@ -233,6 +234,8 @@ class Environment:
                 return shadow_builtin(self, value, path)
             case functools.partial() | functools.partialmethod():
                 return shadow_partial(self, value, path)
+            case np.vectorize():
+                return shadow_vectorized(self, value, path)
             case functools._lru_cache_wrapper():  # pyright: ignore[reportPrivateUsage]
                 return shadow_cached(self, value, path)
             case type():
@@ -376,8 +379,7 @@ class Environment:
             what = (
                 f"`{path.text}` is a {cls.__module__}.{cls.__qualname__}, whose contents a trace cannot see"
             )
-            scipy = cls.__module__.startswith("scipy.")
-            cure = FORMULA if scipy else "pass the arrays that it holds"
+            cure = FORMULA if cls.__module__.startswith("scipy.") else "pass the arrays that it holds"
             return self.refused(value, path, lambda: UnsupportedError(what, cure=cure))
         made = self.class_of(value, path)
         shadow = bare_instance(made) if isinstance(made, type) else None

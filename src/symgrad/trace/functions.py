@@ -7,6 +7,8 @@ import opcode
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from symgrad.errors import UnsupportedError
 from symgrad.trace.capture import (
     Attribute,
@@ -20,6 +22,7 @@ from symgrad.trace.capture import (
 )
 from symgrad.trace.convert import converted, lacks_source
 from symgrad.trace.convert_expressions import RUNTIME
+from symgrad.trace.element_by_element import Vectorize
 from symgrad.trace.impure import refused_builtins
 from symgrad.trace.iteration import ITERATIONS
 from symgrad.trace.kinds import BUILTINS
@@ -99,6 +102,18 @@ def shadow_partial(
     )
     make: Any = functools.partial if isinstance(value, functools.partial) else functools.partialmethod
     return make(function, *args, **keywords)
+
+
+def shadow_vectorized(environment: Environment, value: np.vectorize, path: Path) -> Any:
+    """The shadow of a function that is called with each element of arrays."""
+    _guard_class(environment, value, path)
+    function, otypes, excluded, signature = (
+        environment.shadow(
+            getattr(value, name), environment.under(path, Attribute(name), f"{path.text}.{name}")
+        )
+        for name in ("pyfunc", "otypes", "excluded", "signature")
+    )
+    return Vectorize(function, otypes, excluded=excluded, signature=signature)
 
 
 def shadow_cached(environment: Environment, value: Any, path: Path) -> Any:
