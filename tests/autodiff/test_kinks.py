@@ -65,6 +65,7 @@ KINKS: dict[str, tuple[str, Callable[..., Any], list[Any], list[Any]]] = {
     "polygamma": ("0 in n", OPS["polygamma"], [[2.0], [1.5]], [[0.0], [special.polygamma(3, 1.5)]]),
     "erfinv": ("inf at ±1", special.erfinv, [[1.0, -1.0]], [[INF, INF]]),
     "erfcinv": ("-inf at 0 and 2", special.erfcinv, [[0.0, 2.0]], [[-INF, -INF]]),
+    "log_ndtr": ("0 at -inf", special.log_ndtr, [[-INF, INF, 0.0]], [[0.0, 0.0, np.sqrt(2 / np.pi)]]),
     "ndtri": ("inf at 0 and 1", special.ndtri, [[0.0, 1.0]], [[INF, INF]]),
     "max": ("ties share equally", np.max, [[3.0, 1.0, 3.0]], [[0.5, 0.0, 0.5]]),
     "min": ("ties share equally", np.min, [[1.0, 1.0, 3.0]], [[0.5, 0.5, 0.0]]),

@@ -83,7 +83,8 @@ class _NumberMeta(type):
     def __eq__(cls, other: object) -> bool:
         if not isinstance(other, type):
             return NotImplemented  # a dtype knows better
-        return other is cast(object, cls) or (cls.__dict__.get("python") is other)
+        same: tuple[object, ...] = (cls, cls.__dict__.get("python"))
+        return any(other is one for one in same)
 
     def __hash__(cls) -> int:
         return hash(cls.__dict__.get("python", id(cls)))

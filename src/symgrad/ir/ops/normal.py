@@ -49,9 +49,18 @@ ndtri = published(
     "ndtri", (lambda y, x: math.sqrt(2 * math.pi) * np.exp(0.5 * y * y),),
     "the quantile of the normal distribution", (0.05, 0.95), "inf at 0 and 1",
 )  # fmt: skip
+
+
+def _log_ndtr_slope(y: Any, x: Any) -> Any:
+    """The density over the integral; 0 where x is -inf, which no finite step moves."""
+    endless = x == -np.inf
+    inside = np.where(endless, np.zeros_like(x), x)
+    return np.where(endless, np.zeros_like(x), math.sqrt(2 / math.pi) / erfcx(-math.sqrt(0.5) * inside))
+
+
 log_ndtr = published(
-    "log_ndtr", (lambda y, x: math.sqrt(2 / math.pi) / erfcx(-math.sqrt(0.5) * x),),
-    "the logarithm of the normal distribution's integral", (-3.0, 3.0),
+    "log_ndtr", (_log_ndtr_slope,), "the logarithm of the normal distribution's integral", (-3.0, 3.0),
+    "0 at -inf",
 )  # fmt: skip
 dawsn = published(
     "dawsn", (lambda y, x: 1 - 2 * x * y,), "Dawson's integral exp(-x²) ∫₀ˣ exp(t²) dt", (-2.0, 2.0)
