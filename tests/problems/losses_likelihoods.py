@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import namedtuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.special as sc
@@ -25,7 +25,14 @@ MAXIMA = RNG.gumbel(10.0, 2.0, size=N)
 UNIFORM = RNG.random((N, 3)) * 0.98 + 0.01
 SYMBOLS = RNG.integers(0, 3, size=25)
 
-Model = namedtuple("Model", "transition observation process noise")
+
+class Model(NamedTuple):
+    """A linear state space."""
+
+    transition: Any
+    observation: Any
+    process: Any
+    noise: Any
 
 
 # ---- counts and proportions -------------------------------------------------------------------------------
@@ -143,7 +150,7 @@ def hidden_markov(theta):
     log_alpha = log_start + np.log(emission[:, SYMBOLS[0]])
     for symbol in SYMBOLS[1:]:
         log_alpha = logsumexp(log_alpha[:, None] + log_move, axis=0) + np.log(emission[:, symbol])
-    return -logsumexp(log_alpha)
+    return np.negative(logsumexp(log_alpha))
 
 
 # ---- copulas, directions, extremes ------------------------------------------------------------------------

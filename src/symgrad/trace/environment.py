@@ -61,8 +61,8 @@ from symgrad.trace.functions import (
     shadow_cached,
     shadow_function,
     shadow_method,
+    shadow_of_library,
     shadow_partial,
-    shadow_vectorized,
     shadow_wrapping,
 )
 from symgrad.trace.impure import Refusal, impure_value, process_environment, pure_constructor
@@ -234,8 +234,6 @@ class Environment:
                 return shadow_builtin(self, value, path)
             case functools.partial() | functools.partialmethod():
                 return shadow_partial(self, value, path)
-            case np.vectorize():
-                return shadow_vectorized(self, value, path)
             case functools._lru_cache_wrapper():  # pyright: ignore[reportPrivateUsage]
                 return shadow_cached(self, value, path)
             case type():
@@ -376,9 +374,10 @@ class Environment:
         if not is_user_class(cls):
             if is_harmless(cls):
                 return self.itself(value, path)
-            what = (
-                f"`{path.text}` is a {cls.__module__}.{cls.__qualname__}, whose contents a trace cannot see"
-            )
+            if (found := shadow_of_library(self, value, path)) is not None:
+                return found
+            name = f"{cls.__module__}.{cls.__qualname__}"
+            what = f"`{path.text}` is a {name}, whose contents a trace cannot see"
             cure = FORMULA if cls.__module__.startswith("scipy.") else "pass the arrays that it holds"
             return self.refused(value, path, lambda: UnsupportedError(what, cure=cure))
         made = self.class_of(value, path)
