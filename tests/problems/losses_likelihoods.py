@@ -150,7 +150,8 @@ def hidden_markov(theta):
     log_alpha = log_start + np.log(emission[:, SYMBOLS[0]])
     for symbol in SYMBOLS[1:]:
         log_alpha = logsumexp(log_alpha[:, None] + log_move, axis=0) + np.log(emission[:, symbol])
-    return np.negative(logsumexp(log_alpha))
+    total: Any = logsumexp(log_alpha)
+    return -total
 
 
 # ---- copulas, directions, extremes ------------------------------------------------------------------------
