@@ -8,6 +8,7 @@ from symgrad.ir.opdef import OpDef
 from symgrad.ir.ops import (
     bessel,
     beta,
+    checks,
     constants,
     contraction,
     control,
@@ -40,6 +41,7 @@ FAMILIES: dict[str, tuple[OpDef, ...]] = {
     "shapes": shapes.OPS,
     "contraction": contraction.OPS,
     "indexing": indexing.OPS,
+    "checks": checks.OPS,
     "scans": scans.OPS,
     "sorting": sorting.OPS,
     "triangular": triangular.OPS,
