@@ -11,7 +11,7 @@ MAX_LINES = 400
 # Lowest first. A module belongs to the longest name here that is its own or that of a package around it.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("symgrad.errors", "symgrad.syntax"),
-    ("symgrad.ir.types", "symgrad.ir.dims", "symgrad.ir.affine"),
+    ("symgrad.ir.types", "symgrad.ir.dims", "symgrad.ir.affine", "symgrad.ir.published_names"),
     ("symgrad.ir.core", "symgrad.ir.opdef"),
     ("symgrad.ir.ops",),
     ("symgrad.ir",),

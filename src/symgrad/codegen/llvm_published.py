@@ -16,7 +16,7 @@ from llvmlite import ir
 
 from symgrad.codegen.llvm_symbols import special_symbol
 from symgrad.codegen.llvm_values import NARROW, converted, declared
-from symgrad.ir.ops.published import ARITIES, PREFIX
+from symgrad.ir.published_names import ARITIES, PREFIX
 from symgrad.ir.types import F64, DType
 
 _DOUBLE = ir.DoubleType()

@@ -20,7 +20,7 @@ from typing import Any
 import scipy
 from llvmlite import binding
 
-from symgrad.ir.ops.published import ARITIES
+from symgrad.ir.published_names import ARITIES
 
 SPECIAL = "symgrad_special_"  # what the symbols of scipy.special begin with
 BLAS = ("gemm", "gemv", "trsm", "trsv", "syr2k")

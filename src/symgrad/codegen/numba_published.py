@@ -13,7 +13,8 @@ from numba.core import types
 from symgrad.codegen.llvm_published import PUBLISHED
 from symgrad.codegen.llvm_symbols import register_special
 from symgrad.codegen.numba_support import emitted, lowers
-from symgrad.ir.ops.published import ARITIES, PREFIX, value_of
+from symgrad.ir.ops.published import value_of
+from symgrad.ir.published_names import ARITIES, PREFIX
 
 register_special()  # before code that calls them is loaded
 

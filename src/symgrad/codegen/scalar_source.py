@@ -21,7 +21,7 @@ from symgrad.codegen.expressions import (
 )
 from symgrad.errors import InternalError
 from symgrad.ir.opdef import Reduction, Scalar
-from symgrad.ir.ops.published import ARITIES, PREFIX
+from symgrad.ir.published_names import ARITIES, PREFIX
 from symgrad.ir.types import DType
 
 SUPPORT = "symgrad.codegen.numba_support"
