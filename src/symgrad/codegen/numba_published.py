@@ -29,21 +29,30 @@ def _unary(value: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[...,
     def function(x: Any) -> Any:
         return value(x)[()]
 
-    return function, lambda x: _typed(x)
+    def typer(x: Any) -> Any:
+        return _typed(x)
+
+    return function, typer
 
 
 def _binary(value: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
     def function(x: Any, y: Any) -> Any:
         return value(x, y)[()]
 
-    return function, lambda x, y: _typed(x, y)
+    def typer(x: Any, y: Any) -> Any:
+        return _typed(x, y)
+
+    return function, typer
 
 
 def _ternary(value: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
     def function(x: Any, y: Any, z: Any) -> Any:
         return value(x, y, z)[()]
 
-    return function, lambda x, y, z: _typed(x, y, z)
+    def typer(x: Any, y: Any, z: Any) -> Any:
+        return _typed(x, y, z)
+
+    return function, typer
 
 
 def _exposed(name: str) -> Callable[..., Any]:
