@@ -12,7 +12,7 @@ MAX_LINES = 400
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("symgrad.locks",),
     ("symgrad.errors", "symgrad.syntax"),
-    ("symgrad.ir.types", "symgrad.ir.dims", "symgrad.ir.affine"),
+    ("symgrad.ir.types", "symgrad.ir.dims", "symgrad.ir.affine", "symgrad.ir.published_names"),
     ("symgrad.ir.core", "symgrad.ir.opdef"),
     ("symgrad.ir.ops",),
     ("symgrad.ir",),

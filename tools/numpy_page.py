@@ -78,6 +78,8 @@ runs as it always does, and may use all of NumPy.
 Python's operators, comparisons, basic slices, integer and boolean index arrays, `None` and `...` in indices,
 iteration over the first axis, `np.r_`, `np.c_` and `len` work; so do writes, `x[i] = v`, `x += v`, `out=` and
 `np.add.at`, through views too. [What Python symgrad understands](python.md) has loops, branches and writes.
+`A @ x`, `A.T @ x`, `c * A` and `A.toarray()` work for the sparse matrices of `scipy.sparse` (csr, csc, coo):
+their elements are an input, their places are fixed in the program.
 Element types are `float64`, `float32`, `float16`, `complex128`, `complex64`, integers and `bool`, with the
 promotion of NumPy 2. Complex numbers have no order here: `<`, `max`, `sort` and their kin refuse them, and so
 does whatever would drop an imaginary part ([complex numbers](design/complex.md)).

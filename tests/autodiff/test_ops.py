@@ -10,9 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from programs import EXAMPLES, alone, has_complex, operands_of
+from symgrad.errors import NotDifferentiableError
 from symgrad.ir.core import Block, Function
 from symgrad.ir.interpreter import interpret
-from symgrad.ir.opdef import Example, OpDef, Undefined
+from symgrad.ir.opdef import Example, OpDef, Partials, Undefined
 from symgrad.ir.ops import OPS
 from symgrad.ir.types import F64
 from symgrad.passes.autodiff import jvp, vjp
@@ -47,34 +48,38 @@ ALL = [pytest.param(op, e, id=f"{op.name}-{op.examples.index(e)}") for op, e in 
 SMOOTH = [pytest.param(op, e, id=f"{op.name}-{op.examples.index(e)}") for op, e in EXAMPLES if smooth(op, e)]
 
 
-def real(values: list[Array]) -> list[int]:
-    """The positions of the real operands."""
-    return [i for i, x in enumerate(values) if x.dtype.kind == "f"]
+def real(op: OpDef, values: list[Array]) -> list[int]:
+    """The positions of the real operands by which there is a derivative."""
+    partials = op.derivative.of if isinstance(op.derivative, Partials) else ()
+    none = {i for i, partial in enumerate(partials) if isinstance(partial, Undefined)}
+    return [i for i, x in enumerate(values) if x.dtype.kind == "f" and i not in none]
 
 
-def moved(values: list[Array], dots: list[Array], step: float) -> list[Array]:
-    """The operands, the real ones moved along their tangents."""
+def moved(values: list[Array], at: tuple[int, ...], dots: list[Array], step: float) -> list[Array]:
+    """The operands, those at some positions moved along their tangents."""
     found = list(values)
-    for i, dot in zip(real(values), dots, strict=True):
+    for i, dot in zip(at, dots, strict=True):
         found[i] = values[i] + step * dot
     return found
 
 
-def differences(function: Function, values: list[Array], dots: list[Array]) -> list[Array]:
+def differences(
+    function: Function, values: list[Array], at: tuple[int, ...], dots: list[Array]
+) -> list[Array]:
     """The tangents of the results by central differences, extrapolated to fourth order."""
 
     def central(step: float) -> list[Array]:
-        ahead = interpret(function, *moved(values, dots, step))
-        behind = interpret(function, *moved(values, dots, -step))
+        ahead = interpret(function, *moved(values, at, dots, step))
+        behind = interpret(function, *moved(values, at, dots, -step))
         return [(a - b) / (2 * step) for a, b in zip(ahead, behind, strict=True)]
 
     return [(4 * fine - coarse) / 3 for fine, coarse in zip(central(1e-4), central(2e-4), strict=True)]
 
 
-def tangents(values: list[Array], seed: int) -> list[Array]:
-    """A random tangent for each real operand."""
+def tangents(values: list[Array], at: tuple[int, ...], seed: int) -> list[Array]:
+    """A random tangent for each operand at some positions."""
     rng = np.random.default_rng(seed)
-    return [rng.uniform(0.5, 1.5, size=values[i].shape) for i in real(values)]
+    return [rng.uniform(0.5, 1.5, size=values[i].shape) for i in at]
 
 
 @pytest.mark.parametrize(("op", "example"), ALL)
@@ -87,16 +92,18 @@ def test_the_type_rule_agrees_with_numpy(op: OpDef, example: Example) -> None:
 @pytest.mark.parametrize(("op", "example"), SMOOTH)
 def test_forward_mode_agrees_with_differences(op: OpDef, example: Example) -> None:
     function, values = one_op(op, example), operands(op, example)
-    wrt, dots = tuple(real(values)), tangents(values, 1)
+    wrt = tuple(real(op, values))
+    dots = tangents(values, wrt, 1)
     y, y_dot = interpret(jvp(function, wrt), *values, *dots)
     np.testing.assert_array_equal(y, interpret(function, *values)[0])
-    np.testing.assert_allclose(y_dot, differences(function, values, dots)[0], rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(y_dot, differences(function, values, wrt, dots)[0], rtol=1e-7, atol=1e-8)
 
 
 @pytest.mark.parametrize(("op", "example"), SMOOTH)
 def test_reverse_mode_is_the_transpose_of_forward_mode(op: OpDef, example: Example) -> None:
     function, values = one_op(op, example), operands(op, example)
-    wrt, dots = tuple(real(values)), tangents(values, 2)
+    wrt = tuple(real(op, values))
+    dots = tangents(values, wrt, 2)
     y, y_dot = interpret(jvp(function, wrt), *values, *dots)
     y_bar = np.random.default_rng(3).standard_normal(y.shape)
     _, *bars = interpret(vjp(function, wrt), *values, y_bar)
@@ -107,14 +114,14 @@ def test_reverse_mode_is_the_transpose_of_forward_mode(op: OpDef, example: Examp
 @pytest.mark.parametrize(("op", "example"), SMOOTH)
 def test_the_second_order_agrees_with_differences(op: OpDef, example: Example) -> None:
     function, values = one_op(op, example), operands(op, example)
-    wrt = tuple(real(values))
+    wrt = tuple(real(op, values))
     (y,) = interpret(function, *values)
     y_bar = np.random.default_rng(4).standard_normal(y.shape)
     first = vjp(function, wrt)
     bars = Function("bars", Block(first.body.params, first.body.ops, first.body.results[1:]))
-    dots = tangents([*values, y_bar], 5)
     both = (*wrt, len(values))
-    expected = differences(bars, [*values, y_bar], dots)
+    dots = tangents([*values, y_bar], both, 5)
+    expected = differences(bars, [*values, y_bar], both, dots)
     forward = interpret(jvp(bars, both), *values, y_bar, *dots)[len(wrt) :]
     for found, wanted in zip(forward, expected, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
@@ -130,3 +137,15 @@ def test_stop_gradient_has_no_derivative() -> None:
     function, x = one_op(op, op.examples[0]), np.ones((2, 3))
     np.testing.assert_array_equal(interpret(jvp(function), x, x)[1], 0.0)
     np.testing.assert_array_equal(interpret(vjp(function), x, x)[1], 0.0)
+
+
+@pytest.mark.parametrize("op", [op for op, e in EXAMPLES if e is op.examples[0]], ids=lambda op: op.name)
+def test_an_operand_without_derivative_is_an_error_in_both_modes(op: OpDef) -> None:
+    partials = op.derivative.of if isinstance(op.derivative, Partials) else ()
+    for i, partial in enumerate(partials):
+        if isinstance(partial, Undefined):
+            for mode in (jvp, vjp):
+                with pytest.raises(
+                    NotDifferentiableError, match=f"{op.name} has no derivative: {partial.reason}"
+                ):
+                    mode(one_op(op, op.examples[0]), (i,))

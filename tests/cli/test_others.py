@@ -98,6 +98,17 @@ def test_ops_of_a_family(family: str, cli: Cli) -> None:
     assert [row.split()[0] for row in rows[1:]] == [op.name for op in FAMILIES[family]]
 
 
+def test_conventions(cli: Cli) -> None:
+    """Every op that has one, and functions that are made of ops."""
+    rows = cli("ops", "--conventions", "--json").record
+    found = {row["name"]: row["convention"] for row in rows}
+    assert all(found[op.name] == op.convention for op in OPS.values() if op.convention)
+    assert found["np.clip"] == "1/2 at a bound; 1 where the bounds do not bind"
+    out = cli("ops", "--conventions").out.splitlines()
+    assert len(out) == len(rows) + 1
+    assert "abs'(0) = 0" in out[1]
+
+
 def test_ops_of_numpy(cli: Cli) -> None:
     """Every name with its class; one of them by either of its names; what is near to one that is none."""
     rows = cli("ops", "--numpy").out.splitlines()

@@ -10,9 +10,13 @@ import pytest
 
 import symgrad
 from control.differences import derivative
-from problems.losses_statistics import LOSSES
+from problems import losses_likelihoods, losses_statistics
 
-COMPILED = ("cox_partial_likelihood", "gaussian_mixture", "von_mises", "arma_likelihood")
+LOSSES = {**losses_statistics.LOSSES, **losses_likelihoods.LOSSES}
+COMPILED = (
+    "cox_partial_likelihood", "gaussian_mixture", "von_mises", "arma_likelihood", "kalman_filter",
+    "hidden_markov", "fitted_margins", "von_mises_mixture", "weibull_survival",
+)  # fmt: skip
 
 
 def check(loss: Callable[..., Any], target: str) -> None:

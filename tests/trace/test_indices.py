@@ -171,24 +171,24 @@ def test_refused(text: str, error: type[SymgradError]) -> None:
 
 @pytest.mark.parametrize("target", ["interpreter", "numba_cpu"])
 @pytest.mark.parametrize(
-    ("text", "bad"),
+    ("text", "bad", "message"),
     [
-        ("np.choose(k, [x, 2 * x])", [0, 2, 1]),
-        ("np.choose(k, [x, 2 * x])", [0, -1, 1]),
-        ("np.unravel_index(k, (2, 2))[0]", [0, 4, 1]),
-        ("np.unravel_index(k, (2, 2))[1]", [0, -1, 1]),
-        ("np.ravel_multi_index((k, k), (2, 2))", [0, 2, 1]),
-        ("np.polymul(x * k, x)", [0, 1, 1]),
-        ("np.nanargmax(np.where(k == 0, np.nan, x))", [0, 0, 0]),
+        ("np.choose(k, [x, 2 * x])", [0, 2, 1], "invalid entry in choice array"),
+        ("np.choose(k, [x, 2 * x])", [0, -1, 1], "invalid entry in choice array"),
+        ("np.unravel_index(k, (2, 2))[0]", [0, 4, 1], "out of bounds for the array"),
+        ("np.unravel_index(k, (2, 2))[1]", [0, -1, 1], "out of bounds for the array"),
+        ("np.ravel_multi_index((k, k), (2, 2))", [0, 2, 1], "invalid entry in coordinates array"),
+        ("np.polymul(x * k, x)", [0, 1, 1], "a leading coefficient is 0"),
+        ("np.nanargmax(np.where(k == 0, np.nan, x))", [0, 0, 0], "All-NaN slice encountered"),
     ],
 )
-def test_what_numpy_refuses_when_it_runs(text: str, bad: list[int], target: str) -> None:
-    """The program raises where NumPy does, or where it would give another size."""
+def test_what_numpy_refuses_when_it_runs(text: str, bad: list[int], message: str, target: str) -> None:
+    """The program raises what NumPy does, or where it would give another size."""
     fn = symgrad.compile(eval(f"lambda x, k: {text}", {"np": np}), target=target)
     x = np.array([1.0, 2.0, 3.0])
     good = np.array([1, 1, 0])
     np.testing.assert_array_equal(fn(x, good), eval(text, {"np": np, "x": x, "k": good}))
-    with pytest.raises(IndexError):
+    with pytest.raises(ValueError, match=message):
         fn(x, np.array(bad))
 
 

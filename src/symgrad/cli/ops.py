@@ -11,6 +11,7 @@ from symgrad.ir.opdef import OpDef
 from symgrad.ir.ops import FAMILIES
 from symgrad.runtime.tables import Json, pairs, table
 from symgrad.trace import coverage
+from symgrad.trace.conventions import conventions
 
 _WIDTH = 120  # of the table
 
@@ -18,12 +19,21 @@ _WIDTH = 120  # of the table
 def _configure(parser: ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="only this op, in full")
     parser.add_argument("--numpy", action="store_true", help="every public name of NumPy, and its class")
+    parser.add_argument(
+        "--conventions", action="store_true", help="what derivatives are where there are none"
+    )
     parser.add_argument("--family", choices=list(FAMILIES), help="only these ops")
 
 
 def _run(options: Namespace) -> Result:
     if options.numpy:
         return _numpy(options.name)
+    if options.conventions:
+        rows = list(conventions())
+        return Result(
+            table(("op or function", "where there is no derivative"), rows),
+            [{"name": name, "convention": text} for name, text in rows],
+        )
     families = [options.family] if options.family is not None else list(FAMILIES)
     listed = [(family, op) for family in families for op in FAMILIES[family]]
     if options.name is not None:

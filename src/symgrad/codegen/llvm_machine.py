@@ -10,7 +10,7 @@ from typing import Any
 from llvmlite import binding
 
 from symgrad.codegen.llvm_python import register_python
-from symgrad.codegen.llvm_symbols import register_blas, register_lapack
+from symgrad.codegen.llvm_symbols import SPECIAL, register_blas, register_lapack, register_special
 from symgrad.codegen.llvm_values import VARIANTS
 from symgrad.errors import InternalError
 
@@ -96,6 +96,8 @@ class Loaded:
 
 def loaded(code: bytes, processor: Processor) -> Loaded:
     """The machine code of an object file."""
+    if SPECIAL.encode() in code:
+        register_special()
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), processor.machine())
     engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()

@@ -1,6 +1,6 @@
 # llvmlite has no types:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownParameterType=false
-"""Where SciPy's BLAS and LAPACK are, for LLVM, which looks symbols up when it loads code.
+"""Where SciPy's BLAS, LAPACK and special functions are, for LLVM, which looks symbols up when it loads code.
 
 SciPy publishes the addresses of its routines to Cython. They differ between processes, so code names a symbol
 instead, and can lie on the disk.
@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from functools import cache
+from importlib import import_module
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from pathlib import Path
@@ -18,6 +20,9 @@ from typing import Any
 import scipy
 from llvmlite import binding
 
+from symgrad.ir.published_names import ARITIES
+
+SPECIAL = "symgrad_special_"  # what the symbols of scipy.special begin with
 BLAS = ("gemm", "gemv", "trsm", "trsv", "syr2k")
 LAPACK = ("potrf", "getrf", "sygst", "syevd", "gesdd", "geqrf", "orgqr")
 
@@ -35,19 +40,28 @@ def published(name: str) -> Any:
     return module
 
 
-def _address(published: Any, routine: str) -> int:
-    """The address of a routine in this process."""
-    capsule = published[routine]
+def _signature(capsule: Any) -> bytes:
+    """The C type of what a capsule points to."""
     name = ctypes.pythonapi.PyCapsule_GetName
     name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    return name(capsule)
+
+
+def _pointer(capsule: Any) -> int:
+    """The address that a capsule holds."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    signature: bytes = name(capsule)
+    return pointer(capsule, _signature(capsule))
+
+
+def _address(published: Any, routine: str) -> int:
+    """The address of a routine in this process."""
+    signature = _signature(published[routine])
     if b"int *" not in signature or b"long" in signature:
         raise ImportError(
             f"SciPy's {routine} takes integers of another size than 32 bits: {signature.decode()}"
         )
-    return pointer(capsule, signature)
+    return _pointer(published[routine])
 
 
 def register(module: str, routines: tuple[str, ...]) -> None:
@@ -66,3 +80,22 @@ def register_blas() -> None:
 def register_lapack() -> None:
     """Tell LLVM where LAPACK is."""
     register("cython_lapack", LAPACK)
+
+
+def special_symbol(name: str) -> str:
+    """The symbol of a function of scipy.special."""
+    return SPECIAL + name
+
+
+@cache
+def register_special() -> None:
+    """Tell LLVM where the functions are that scipy.special publishes; once, for SciPy is imported for it."""
+    capsules = import_module("scipy.special.cython_special").__pyx_capi__
+    for name, arity in ARITIES.items():
+        wanted = f"double ({'double, ' * arity}int __pyx_skip_dispatch)".encode()
+        # Functions of several types are published once for each, under numbered names.
+        found = (capsules.get(key) for key in (name, *(f"__pyx_fuse_{k}{name}" for k in range(4))))
+        capsule = next((c for c in found if c is not None and _signature(c) == wanted), None)
+        if capsule is None:
+            raise ImportError(f"SciPy publishes no {name} of {arity} doubles")
+        binding.add_symbol(special_symbol(name), _pointer(capsule))

@@ -21,12 +21,14 @@ from symgrad.codegen.expressions import (
 )
 from symgrad.errors import InternalError
 from symgrad.ir.opdef import Reduction, Scalar
+from symgrad.ir.published_names import ARITIES, PREFIX
 from symgrad.ir.types import DType
 
 SUPPORT = "symgrad.codegen.numba_support"
 SCALAR = "symgrad.codegen.numba_scalar"
 BITS = "symgrad.codegen.numba_bits"
 VMATH = "symgrad.codegen.numba_vmath"
+PUBLISHED = "symgrad.codegen.numba_published"
 MEMORY = "symgrad.codegen.numba_memory"
 BLAS = "symgrad.codegen.numba_blas"
 NUMBA_ENTRY = "symgrad.codegen.numba_entry"
@@ -49,6 +51,7 @@ LIBRARY: dict[str, str | None] = {
     **dict.fromkeys(("int_floor_divide", "int_remainder", "int_fmod", "sign"), SCALAR),
     **dict.fromkeys(("int_power", "left_shift", "right_shift"), BITS),
     **dict.fromkeys(VECTOR_FUNCTIONS, VMATH),
+    **{PREFIX + name: PUBLISHED for name in ARITIES},
     **dict.fromkeys(NUMPY_FUNCTIONS),
 }
 

@@ -20,13 +20,24 @@ from symgrad.ir.core import Attr
 from symgrad.ir.dims import Dim
 from symgrad.ir.types import ArrayType
 
+
 # ---- derivative: exactly one of these ---------------------------------------------------------------------
-Partial: TypeAlias = "Callable[..., Any] | Literal[1, -1] | None"
+@dataclass(frozen=True)
+class Undefined:
+    """There is no derivative, for this reason."""
+
+    reason: str
+
+
+Partial: TypeAlias = "Callable[..., Any] | Literal[1, -1] | Undefined | None"
 
 
 @dataclass(frozen=True, init=False)
 class Partials:
-    """Elementwise: per operand, `fn(y, *xs)` -> dy/dx_i, or the constant 1 or -1, or None (no dependence)."""
+    """Elementwise: per operand, `fn(y, *xs)` -> dy/dx_i, or the constant 1 or -1, or None (no dependence).
+
+    An operand by which there is no derivative is `Undefined`: it may be used, but not differentiated.
+    """
 
     of: tuple[Partial, ...]
 
@@ -81,13 +92,6 @@ class ByRegions:
 @dataclass(frozen=True)
 class Zero:
     """The result does not vary with the operands."""
-
-
-@dataclass(frozen=True)
-class Undefined:
-    """There is no derivative, for this reason."""
-
-    reason: str
 
 
 Derivative: TypeAlias = (

@@ -28,6 +28,7 @@ from symgrad.passes.memory import memory
 from symgrad.passes.remat.checkpoints import checkpoint, checkpointed
 from symgrad.passes.remat.frontier import Plan, frontier, within
 from symgrad.passes.simplify import simplify
+from symgrad.passes.stabilize import stabilize
 from symgrad.passes.tile import in_small_blocks, tile
 from symgrad.passes.unroll import unroll
 
@@ -35,6 +36,7 @@ from symgrad.passes.unroll import unroll
 Pass: TypeAlias = Callable[[Function], Function]
 
 PASSES: dict[str, Pass] = {
+    "stabilize": stabilize,
     "simplify": simplify,
     "fold": fold,
     "hoist": hoist,

@@ -89,9 +89,11 @@ i0, i1, i0e, i1e = _plain(0), _plain(1), _scaled(0), _scaled(1)
 
 
 def _numpy_i0(x: Any) -> Any:
-    """np.i0, which gives reals for integers."""
+    """np.i0, which gives reals for integers, and NaN for infinity, which it divides by."""
     x = strong(x)
-    return i0(x if x.dtype.kind == "f" else as_dtype(x, F64))
+    x = x if x.dtype.kind == "f" else as_dtype(x, F64)
+    endless = np.isinf(x)
+    return np.where(endless, np.full_like(x, np.nan), i0(np.where(endless, np.zeros_like(x), x)))
 
 
 TABLE: dict[Any, Callable[[Tracer], Any]] = {np.i0: _numpy_i0}

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from symgrad.ir.opdef import Zero
 from symgrad.ir.ops import BY_UFUNC
 from symgrad.trace import dispatch, methods, numpy_api_writes, scipy_fft, scipy_linalg
 from symgrad.trace.refused_names import refusal_of
@@ -75,7 +76,7 @@ _PLAIN = _names("""
     seterrcall show_config show_runtime test tril_indices triu_indices typename fftfreq rfftfreq
 """)
 # Python functions of NumPy that call what is there.
-_CALLERS = frozenset({"row_stack"})
+_CALLERS = frozenset({"row_stack", "fromfunction"})
 
 
 # ---- classes -------------------------------------------------------------------------------------------
@@ -105,10 +106,12 @@ def method_entries() -> Iterator[Entry]:
 def scipy_entries() -> Iterator[Entry]:
     """What is there of scipy.special, as it is loaded, of scipy.linalg and of scipy.fft."""
     special = [*scipy_ops(), *scipy_compositions(), *(function for function, _ in scipy_functions().values())]
-    names = [f"scipy.special.{function.__name__}" for function in special]
-    names += [f"scipy.linalg.{name}" for name in scipy_linalg.TABLE]
-    names += [f"scipy.fft.{name}" for name in scipy_fft.TABLE]
-    yield from (Entry(name, Kind.DIFFERENTIABLE) for name in sorted(set(names)))
+    names = [(f"scipy.special.{function.__name__}", function) for function in special]
+    names += [(f"scipy.linalg.{name}", function) for name, function in scipy_linalg.TABLE.items()]
+    names += [(f"scipy.fft.{name}", function) for name, function in scipy_fft.TABLE.items()]
+    flat = {ufunc for ufunc, op in scipy_ops().items() if isinstance(op.derivative, Zero)}
+    for name, function in sorted(dict(names).items()):
+        yield Entry(name, Kind.CONSTANT if function in flat else Kind.DIFFERENTIABLE)
 
 
 def _entry(full: str, name: str, there: bool) -> Entry:

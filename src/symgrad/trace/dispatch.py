@@ -53,6 +53,7 @@ from symgrad.trace.raised import raised
 from symgrad.trace.rank0 import as_numpy_has_it
 from symgrad.trace.refusals import OTHERWISE, WRITES
 from symgrad.trace.refused_names import refusal_of
+from symgrad.trace.sparse import is_sparse, made_inside
 from symgrad.trace.tracer import Tracer
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
@@ -168,6 +169,8 @@ class NumPy:
         """The result of a Python operator, for which Python numbers stay weak; NotImplemented if not ours."""
         like = the_tracer(operands)
         with like.recorder.at_caller():
+            if any(map(is_sparse, operands)):
+                return _with_sparse(ufunc, *(made_inside(x) if is_sparse(x) else x for x in operands))
             for x in filter(is_foreign, operands):
                 return _beside(ufunc, x, like)
             xs = tuple(prepare(x, like) for x in operands)
@@ -215,6 +218,13 @@ class NumPy:
 
 
 NUMPY = NumPy()
+
+
+def _with_sparse(ufunc: np.ufunc, left: Any, right: Any) -> Any:
+    """A product with a sparse matrix that the function has made; NotImplemented for other operators."""
+    if ufunc is np.matmul:
+        return left @ right
+    return left * right if ufunc is np.multiply else NotImplemented
 
 
 def _beside(ufunc: np.ufunc, other: Any, like: Tracer) -> Any:

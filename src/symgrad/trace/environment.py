@@ -61,6 +61,7 @@ from symgrad.trace.functions import (
     shadow_cached,
     shadow_function,
     shadow_method,
+    shadow_of_library,
     shadow_partial,
     shadow_wrapping,
 )
@@ -373,11 +374,11 @@ class Environment:
         if not is_user_class(cls):
             if is_harmless(cls):
                 return self.itself(value, path)
-            what = (
-                f"`{path.text}` is a {cls.__module__}.{cls.__qualname__}, whose contents a trace cannot see"
-            )
-            scipy = cls.__module__.startswith("scipy.")
-            cure = FORMULA if scipy else "pass the arrays that it holds"
+            if (found := shadow_of_library(self, value, path)) is not None:
+                return found
+            name = f"{cls.__module__}.{cls.__qualname__}"
+            what = f"`{path.text}` is a {name}, whose contents a trace cannot see"
+            cure = FORMULA if cls.__module__.startswith("scipy.") else "pass the arrays that it holds"
             return self.refused(value, path, lambda: UnsupportedError(what, cure=cure))
         made = self.class_of(value, path)
         shadow = bare_instance(made) if isinstance(made, type) else None

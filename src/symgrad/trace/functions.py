@@ -7,9 +7,12 @@ import opcode
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from symgrad.errors import UnsupportedError
 from symgrad.trace.capture import (
     Attribute,
+    Content,
     Exactly,
     FunctionRoot,
     HasCode,
@@ -20,11 +23,13 @@ from symgrad.trace.capture import (
 )
 from symgrad.trace.convert import converted, lacks_source
 from symgrad.trace.convert_expressions import RUNTIME
+from symgrad.trace.element_by_element import Vectorize
 from symgrad.trace.impure import refused_builtins
 from symgrad.trace.iteration import ITERATIONS
 from symgrad.trace.kinds import BUILTINS
 from symgrad.trace.namespaces import Globals, names_of_class_bodies
 from symgrad.trace.origin import holds_user_values, is_library_file, is_own_file, is_user_value
+from symgrad.trace.sparse import FORMATS, Sparse, has_places, sparse
 from symgrad.trace.tracer import Tracer
 from symgrad.trace.wrapping import Wrapping
 from symgrad.trace.writes import changes
@@ -99,6 +104,40 @@ def shadow_partial(
     )
     make: Any = functools.partial if isinstance(value, functools.partial) else functools.partialmethod
     return make(function, *args, **keywords)
+
+
+def shadow_of_library(environment: Environment, value: Any, path: Path) -> Any:
+    """The shadow of an object of NumPy's or SciPy's that holds functions or arrays; None for most."""
+    if isinstance(value, np.vectorize):
+        return _vectorized(environment, value, path)
+    return _sparse(environment, value, path) if has_places(value) else None
+
+
+def _sparse(environment: Environment, value: Any, path: Path) -> Sparse:
+    """The shadow of a sparse matrix: its elements are an input, its places are fixed."""
+    _guard_class(environment, value, path)
+
+    def under(name: str) -> Path:
+        return environment.under(path, Attribute(name), f"{path.text}.{name}")
+
+    for name in FORMATS[value.format]:
+        held = np.array(getattr(value, name))
+        held.flags.writeable = False
+        environment.captures.guard(under(name), Content(held))
+    environment.shadow(value.shape, under("shape"))
+    return sparse(value, environment.shadow(value.data, under("data")))
+
+
+def _vectorized(environment: Environment, value: np.vectorize, path: Path) -> Any:
+    """The shadow of a function that is called with each element of arrays."""
+    _guard_class(environment, value, path)
+    function, otypes, excluded, signature = (
+        environment.shadow(
+            getattr(value, name), environment.under(path, Attribute(name), f"{path.text}.{name}")
+        )
+        for name in ("pyfunc", "otypes", "excluded", "signature")
+    )
+    return Vectorize(function, otypes, excluded=excluded, signature=signature)
 
 
 def shadow_cached(environment: Environment, value: Any, path: Path) -> Any:

@@ -84,7 +84,10 @@ class _NumberMeta(type):
         return issubclass(subclass, cls.python) if cls in _NUMBERS else super().__subclasscheck__(subclass)
 
     def __eq__(cls, other: object) -> bool:
-        return other is cls or (cls.__dict__.get("python") is other)
+        if not isinstance(other, type):
+            return NotImplemented  # a dtype knows better
+        same: tuple[object, ...] = (cls, cls.__dict__.get("python"))
+        return any(other is one for one in same)
 
     def __hash__(cls) -> int:
         return hash(cls.__dict__.get("python", id(cls)))
@@ -127,8 +130,24 @@ class Complex(complex, metaclass=_NumberMeta):
     traced = staticmethod(traced_complex)
 
 
-_NUMBERS: tuple[Any, ...] = (Float, Int, Bool, Complex)
-for _made in (*_NUMBERS, Type):
+def _of_numpy(original: Any) -> Any:
+    """The stand-in for a class of NumPy's numbers: of a traced number or array, one of its dtype."""
+    dtype = np.dtype(original)
+
+    def traced(x: Tracer) -> Any:
+        return x.recorder.dispatch.convert(x, dtype, "unsafe")
+
+    space = {"dtype": dtype, "python": original, "traced": staticmethod(traced), "__doc__": original.__doc__}
+    return _NumberMeta(original.__name__, (original,), space)
+
+
+_PLAIN: tuple[Any, ...] = (Float, Int, Bool, Complex)
+_OF_NUMPY: dict[type[Any], Any] = {
+    original: _of_numpy(original)
+    for original in (np.float64, np.float32, np.float16, np.int64, np.int32, np.int16, np.int8)
+}
+_NUMBERS: tuple[Any, ...] = (*_PLAIN, *_OF_NUMPY.values())
+for _made in (*_PLAIN, Type):
     _made.__name__ = _made.__qualname__ = _made.__name__.lower()
 _CLASSES: dict[type[Any], type[Any]] = {
     float: Float,
@@ -138,12 +157,13 @@ _CLASSES: dict[type[Any], type[Any]] = {
     type: Type,
     _NumberMeta: Type,
     _TypeMeta: Type,
+    **_OF_NUMPY,
 }
 
 BUILTINS: dict[str, Callable[..., Any]] = {
     "isinstance": _isinstance,
     "hasattr": _hasattr,
-    **{made.__name__: made for made in (*_NUMBERS, Type)},
+    **{made.__name__: made for made in (*_PLAIN, Type)},
     **{original.__name__: made for original, made in FUNCTIONS.items()},
 }
 _KINDS: dict[int, Any] = {

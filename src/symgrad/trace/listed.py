@@ -15,9 +15,12 @@ from symgrad.trace.lifting import find_tracer
 
 _FUNCTION: type[object] = type(cast(object, np.sum))
 
+# Arguments that NumPy does not look at, by name.
+_NAMED: dict[object, str] = {np.polyint: "k"}
 # How many of the first arguments are arrays, where that is not one.
 _ARRAYS: dict[object, int] = {
     np.einsum: 32,
+    np.polyint: 3,
     **dict.fromkeys((np.where, np.interp, np.clip), 3),
     **dict.fromkeys((np.dot, np.vdot, np.inner, np.outer, np.kron, np.cross, np.tensordot, np.convolve), 2),
     **dict.fromkeys((np.take, np.append, np.select, np.polyval, np.array_equal, np.allclose), 2),
@@ -61,11 +64,11 @@ class _Ufunc:
 
 @functools.cache
 def _function(original: Any) -> Callable[..., Any]:
-    arrays = _ARRAYS.get(original, 1)
+    arrays, named = _ARRAYS.get(original, 1), _NAMED.get(original)
 
     @functools.wraps(original)
     def listed(*args: Any, **options: Any) -> Any:
-        like = find_tracer(args[:arrays])
+        like = find_tracer(args[:arrays] if named is None else (*args[:arrays], options.get(named)))
         if like is None:
             return original(*args, **options)
         return like.recorder.dispatch.function(original, args, options)

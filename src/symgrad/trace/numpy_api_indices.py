@@ -10,6 +10,8 @@ from typing import Any
 import numpy
 
 from symgrad.errors import DTypeError, IndexRangeError, ShapeError, UnsupportedError
+from symgrad.ir.opdef import OpDef
+from symgrad.ir.ops.checks import known_choice, known_coordinate, known_place, some_number
 from symgrad.ir.types import I64
 from symgrad.trace.lifting import fit, joint_shape, kind_of, prepare, ramp, several, the_tracer, tracer_of
 from symgrad.trace.numpy_api_places import within
@@ -21,9 +23,9 @@ from symgrad.trace.tracer import Tracer
 np: Any = numpy
 
 
-def checked(at: Any, count: int) -> Any:
+def checked(at: Any, count: int, check: OpDef) -> Any:
     """Places, of which one that is none of so many, as -1 is not either, raises when the program runs."""
-    return ramp(0, (count,), at)[np.where(at < 0, count, at)]
+    return check(np.where((at < 0) | (at >= count), -1, at))
 
 
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
@@ -41,7 +43,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     rows = np.stack([fit(option, dtype, shape, like) for option in options])
     at = within(fit(index, I64, shape, like), count, mode, "np.choose")
     if mode == "raise":
-        at = np.where(at < 0, count, at)  # which raises, when the program runs
+        at = checked(at, count, known_choice)
     return rows[(at, *(ramp(i, shape, like) for i in range(len(shape))))]
 
 
@@ -60,7 +62,7 @@ def _strides(sizes: tuple[int, ...], order: str) -> list[int]:
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     """The index along each axis of places in the flattened array."""
     sizes = _sizes(shape)
-    at = checked(fit(indices, I64, np.shape(indices), the_tracer((indices,))), math.prod(sizes))
+    at = checked(fit(indices, I64, np.shape(indices), the_tracer((indices,))), math.prod(sizes), known_place)
     return tuple(at // stride % n for stride, n in zip(_strides(sizes, order), sizes, strict=True))
 
 
@@ -74,9 +76,9 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     total: Any = 0
     for part, n, how, stride in zip(parts, sizes, modes, _strides(sizes, order), strict=True):
         at = fit(prepare(part, like), I64, np.shape(part), like)
-        total = (
-            total + (checked(at, n) if how == "raise" else within(at, n, how, "ravel_multi_index")) * stride
-        )
+        raises = how == "raise"
+        place = checked(at, n, known_coordinate) if raises else within(at, n, how, "ravel_multi_index")
+        total = total + place * stride
     return total
 
 
@@ -123,8 +125,7 @@ def _extreme_of_numbers(extreme: Callable[..., Any], neutral: float) -> Callable
             return extreme(x, axis=axis, keepdims=keep)
         number = ~np.isnan(x)
         at = extreme(np.where(number, x, np.full_like(x, neutral)), axis=axis, keepdims=keep)
-        count = x.size if axis is None else x.shape[operator.index(axis)]
-        return checked(np.where(np.any(number, axis=axis, keepdims=keep), at, count), count)
+        return some_number(np.where(np.any(number, axis=axis, keepdims=keep), at, -1))
 
     return found
 

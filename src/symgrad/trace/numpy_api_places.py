@@ -136,7 +136,28 @@ def diag(v: Any, k: int = 0) -> Any:
     return np.where(on, spread, np.zeros_like(spread))
 
 
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    """The windows of an array, each a copy: their axes come last."""
+    if writeable:
+        raise UnsupportedError("sliding_window_view: writeable=True is not supported", loc=caller())
+    sizes = tuple(np.atleast_1d(window_shape).tolist())
+    axes = tuple(range(x.ndim)) if axis is None else tuple(np.atleast_1d(axis).tolist())
+    if len(sizes) != len(axes):
+        raise ShapeError(f"sliding_window_view: {len(sizes)} sizes for {len(axes)} axes", loc=caller())
+    for size, one in zip(sizes, axes, strict=True):
+        k = axis_of(one, x.ndim)
+        count = x.shape[k] - size + 1
+        if size < 0 or count < 1:
+            raise ShapeError("window shape cannot be larger than input array shape", loc=caller())
+        at = np.arange(count)[:, None] + np.arange(size)
+        x = np.moveaxis(take(x, at, axis=k), k + 1, -1)
+    return x
+
+
 TABLE: dict[Any, Callable[..., Any]] = {
+    np.lib.stride_tricks.sliding_window_view: sliding_window_view,
     np.take: take,
     np.take_along_axis: take_along_axis,
     np.compress: compress,

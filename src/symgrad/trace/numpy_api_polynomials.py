@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from symgrad.errors import ShapeError, UnsupportedError
+from symgrad.ir.ops.checks import known_degree
 from symgrad.ir.types import F32, F64
 from symgrad.trace.lifting import as_dtype, dtype_in, the_tracer, tracer_of
 from symgrad.trace.places import caller
@@ -78,8 +79,7 @@ def _led(p: Any, like: Tracer) -> Any:
     p = np.atleast_1d(tracer_of(p, like))
     if p.size == 1:
         return p
-    # The place beyond the last one raises when the program runs.
-    return np.append(p[np.where(p[0] == 0, p.size, 0)], p[1:])
+    return np.append(p[known_degree(np.where(p[0] == 0, -1, 0))], p[1:])
 
 
 def polyder(p: Any, m: int = 1) -> Any:

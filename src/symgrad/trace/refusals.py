@@ -6,8 +6,10 @@ the number, which starts the trace again with captured values fixed, or raises n
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Iterator
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, cast
 
 import numpy
@@ -44,6 +46,15 @@ def _unknown(function: Any) -> bool:
     owner: object = getattr(function, "__self__", None)
     module = str(getattr(function, "__module__", None) or type(owner).__module__)
     return module.startswith(("scipy.", "numpy.polynomial")) and not isinstance(function, np.ufunc)
+
+
+def _asked_by_sparse(own: FrameType | None) -> bool:
+    """Whether a product of SciPy's sparse matrices asks: beside an object it leaves the product to that."""
+    frame = None if own is None else own.f_back
+    if frame is None:
+        return False
+    module = str(frame.f_globals.get("__name__", ""))
+    return module.startswith("scipy.sparse.") and frame.f_code.co_name == "_matmul_dispatch"
 
 
 def _conversion_cure(what: str, function: Any) -> str:
@@ -160,6 +171,10 @@ class Refusals:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         known = self._known()
+        if known is None and _asked_by_sparse(inspect.currentframe()):
+            found = np.empty((), object)
+            found[()] = self
+            return found
         if known is None:
             self._demand(
                 _CONVERSION,

@@ -52,7 +52,7 @@ _REFUSED: tuple[tuple[str, str, str], ...] = (
     (
         "NumPy makes a plain array of its argument",
         "use np.array([...])",
-        "asarray_chkfinite asmatrix fromfunction require",
+        "asarray_chkfinite asmatrix",
     ),
 )
 _BY_NAME: dict[str, tuple[str, str]] = {

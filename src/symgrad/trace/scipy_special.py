@@ -6,7 +6,6 @@ SciPy is never imported here: its tables are made when a program that has import
 from __future__ import annotations
 
 import functools
-import math
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -16,68 +15,27 @@ import numpy
 
 from symgrad.errors import UnsupportedError
 from symgrad.ir.opdef import OpDef
+from symgrad.ir.ops import FAMILIES
+from symgrad.ir.ops.bessel import jv, kv
 from symgrad.ir.ops.elementwise import sigmoid
-from symgrad.ir.ops.gamma import MAX_ORDER, digamma, gamma, gammaln, polygamma, trigamma
-from symgrad.ir.ops.special import erf, erfc, softplus, xlog1py, xlogy
-from symgrad.ir.types import F64
-from symgrad.trace import bessel
-from symgrad.trace.lifting import as_dtype, find_tracer
+from symgrad.ir.ops.gamma import digamma, gamma, gammaln
+from symgrad.ir.ops.special import erf, erfc, xlog1py, xlogy
+from symgrad.trace.lifting import find_tracer
+from symgrad.trace.orthogonal_polynomials import POLYNOMIALS
 from symgrad.trace.places import caller
-from symgrad.trace.tracer import Tracer
+from symgrad.trace.scipy_elementwise import ELEMENTWISE
+from symgrad.trace.scipy_reductions import FUNCTIONS
 from symgrad.trace.ufunc_compositions import Composition, joined
 
 # The stubs of NumPy do not know that its functions give tracers for tracers.
 np: Any = numpy
 
-
-def _entr(x: Any) -> Any:
-    return np.where(x < 0, np.full_like(x, -np.inf), -xlogy(x, np.where(x < 0, np.ones_like(x), x)))
-
-
-def _entropy(x: Any, y: Any, inside: Any, edge: Any) -> Any:
-    """`inside` where x is 0 or more and y positive, `edge` where both are 0, infinite elsewhere."""
-    outside = np.where((x == 0) & (y == 0), edge, np.full_like(x, np.inf))
-    found = np.where((x >= 0) & (y > 0), inside, outside)
-    return np.where(np.isnan(x) | np.isnan(y), np.full_like(x, np.nan), found)
-
-
-def _relative(x: Any, y: Any) -> Any:
-    """x · log(x / y) where x is 0 or more and y positive, and some number elsewhere."""
-    fits = (x >= 0) & (y > 0)
-    over, under = (np.where(fits, v, np.ones_like(v)) for v in (x, y))
-    return xlogy(over, over / under)
-
-
-def _rel_entr(x: Any, y: Any) -> Any:
-    return _entropy(x, y, _relative(x, y), np.zeros_like(x))
-
-
-def _kl_div(x: Any, y: Any) -> Any:
-    return _entropy(x, y, _relative(x, y) - x + y, y)
-
-
-def _loggamma(x: Any) -> Any:
-    return np.where(x < 0, np.full_like(x, np.nan), gammaln(x))
-
-
 _SCIPY_OPS: dict[str, OpDef] = {
     "erf": erf, "erfc": erfc, "expit": sigmoid, "xlogy": xlogy, "xlog1py": xlog1py, "gammaln": gammaln,
-    "gamma": gamma, "psi": digamma,
+    "gamma": gamma, "psi": digamma, "jn": jv, "kn": kv,
+    **{op.name: op for family in ("normal", "beta", "distributions", "bessel") for op in FAMILIES[family]},
 }  # fmt: skip
 _SCIPY_SAME: dict[str, numpy.ufunc] = {"log1p": np.log1p, "expm1": np.expm1, "exp2": np.exp2, "cbrt": np.cbrt}
-_SCIPY_COMPOSED: dict[str, Composition] = {
-    "entr": _entr,
-    "rel_entr": _rel_entr,
-    "kl_div": _kl_div,
-    "logit": lambda x: np.log(x / (1 - x)),
-    "log_expit": lambda x: -softplus(-x),
-    "loggamma": _loggamma,
-    "i0": bessel.i0,
-    "i0e": bessel.i0e,
-    "i1": bessel.i1,
-    "i1e": bessel.i1e,
-    "ndtr": lambda x: 0.5 * erfc(x * -math.sqrt(0.5)),
-}
 
 
 @cache
@@ -88,9 +46,11 @@ def _scipy_tables() -> tuple[dict[numpy.ufunc, OpDef], dict[numpy.ufunc, Composi
     def typed(ufunc: numpy.ufunc, composed: Composition) -> Composition:
         return lambda *xs: composed(*joined(ufunc, *xs))
 
-    ops = {getattr(special, name): op for name, op in _SCIPY_OPS.items()}
-    composed = {getattr(special, name): fn for name, fn in (_SCIPY_COMPOSED | _SCIPY_SAME).items()}
-    return ops, {ufunc: typed(ufunc, fn) for ufunc, fn in composed.items()}
+    ops = {getattr(special, name): op for name, op in _SCIPY_OPS.items() if hasattr(special, name)}
+    named = {**ELEMENTWISE, **_SCIPY_SAME}
+    composed = {getattr(special, name): fn for name, fn in named.items() if hasattr(special, name)}
+    polynomials = {getattr(special, name): fn for name, fn in POLYNOMIALS.items()}
+    return ops, {ufunc: typed(ufunc, fn) for ufunc, fn in composed.items()} | polynomials
 
 
 def scipy_ops() -> dict[numpy.ufunc, OpDef]:
@@ -104,55 +64,32 @@ def scipy_compositions() -> dict[numpy.ufunc, Composition]:
 
 
 # ---- functions that are not ufuncs -------------------------------------------------------------------------
-def _polygamma(original: Callable[..., Any]) -> Callable[..., Any]:
-    """scipy.special.polygamma, of an order that is known."""
+def _substitute(original: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
+    """SciPy's function where nothing is traced, else ours."""
 
     @functools.wraps(original)
-    def substitute(n: Any, x: Any) -> Any:
-        if find_tracer((n, x)) is None:
-            return original(n, x)
-        order = _order(n)
-        x = as_dtype(x, F64)
-        if order < 2:
-            return trigamma(x) if order == 1 else digamma(x)
-        return polygamma(np.full_like(x, order), x)
+    def substitute(*args: Any, **options: Any) -> Any:
+        like = find_tracer((args, options))
+        if like is None:
+            return original(*args, **options)
+        try:
+            with like.recorder.at_caller():
+                return traced(*args, **options)
+        except TypeError as error:
+            what = f"scipy.special.{original.__name__}: these arguments are not supported on traced arrays"
+            raise UnsupportedError(f"{what}: {error}", loc=caller()) from None
 
     return substitute
-
-
-def _order(n: Any) -> int:
-    """The order of a derivative, which is one known integer."""
-    if isinstance(n, Tracer) or np.ndim(n) > 0 or n != int(n) or not 0 <= n <= MAX_ORDER:
-        given = f"a traced {n.type}" if isinstance(n, Tracer) else f"{n!r}"
-        raise UnsupportedError(
-            f"scipy.special.polygamma takes an order from 0 to {MAX_ORDER}, not {given}",
-            loc=caller(),
-            cure="make the order a plain integer, and call it once for each order",
-        )
-    return int(n)
-
-
-def _softplus(original: Callable[..., Any]) -> Callable[..., Any]:
-    """scipy.special.softplus, by the op."""
-
-    @functools.wraps(original)
-    def substitute(x: Any, **options: Any) -> Any:
-        if find_tracer((x,)) is None or options:
-            return original(x, **options)
-        return softplus(*joined(np.logaddexp, x, 0)[:1])
-
-    return substitute
-
-
-_SCIPY_FUNCTIONS = {"polygamma": _polygamma, "softplus": _softplus}
 
 
 @cache
 def _scipy_functions() -> dict[int, tuple[Callable[..., Any], Callable[..., Any]]]:
     """scipy.special's functions that tracers cannot reach, and what to call instead, by their identity."""
     special = sys.modules["scipy.special"]
-    originals = {name: getattr(special, name, None) for name in _SCIPY_FUNCTIONS}
-    return {id(fn): (fn, _SCIPY_FUNCTIONS[name](fn)) for name, fn in originals.items() if fn is not None}
+    originals = {name: getattr(special, name, None) for name in FUNCTIONS}
+    return {
+        id(fn): (fn, _substitute(fn, FUNCTIONS[name])) for name, fn in originals.items() if fn is not None
+    }
 
 
 def scipy_functions() -> dict[int, tuple[Callable[..., Any], Callable[..., Any]]]:

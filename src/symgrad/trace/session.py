@@ -281,6 +281,20 @@ class _Attempt:
         return replace(traced, record=recorded(traced, reliance, self.request.fn, arguments))
 
 
+def _unknown_to(error: TypeError) -> UnsupportedError:
+    """The error where code of Python's library met a traced value, and did not know what it is."""
+    what = (
+        str(error)
+        .replace(f"a '{Tracer.__name__}' object", "a traced value")
+        .replace(f"type '{Tracer.__name__}'", "a traced value")
+    )
+    return UnsupportedError(
+        what, loc=place(error.__traceback__),
+        why="Python's own functions take plain numbers, not traced ones",
+        cure="use a function of NumPy: np.mean(x) for statistics.mean(x), np.sum(x) for np.ndarray.sum(x)",
+    )  # fmt: skip
+
+
 def _called(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], refused: list[BaseException]) -> Any:
     """The result of the shadow of a function; what was refused is raised, though it was caught on the way."""
     try:
@@ -290,6 +304,8 @@ def _called(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], refused: lis
     except Exception as error:
         if refused and error.__cause__ is refused[-1]:
             raise refused[-1] from None
+        if isinstance(error, TypeError) and Tracer.__name__ in str(error):
+            raise _unknown_to(error) from error
         raise
     for error in refused:
         raise error

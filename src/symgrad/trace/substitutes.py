@@ -13,6 +13,7 @@ from symgrad.errors import ShapeError, TracedValueError, UnsupportedError
 from symgrad.ir.ops.gamma import gamma, gammaln
 from symgrad.ir.ops.shapes import concat, reshape
 from symgrad.ir.ops.special import erf, erfc
+from symgrad.trace import element_by_element
 from symgrad.trace.complex_functions import CMATH
 from symgrad.trace.concatenators import CONCATENATORS
 from symgrad.trace.known_arrays import known, plain
@@ -289,13 +290,18 @@ _ARRAYS: dict[Callable[..., Any], Callable[..., Any]] = {
         make: _made_known(make)
         for make in (
             np.zeros, np.ones, np.arange, np.eye, np.identity, np.tri, np.linspace, np.logspace,
-            np.geomspace, np.zeros_like, np.ones_like, np.copy, np.fromiter, np.indices,
+            np.geomspace, np.zeros_like, np.ones_like, np.copy, np.indices,
         )
     },
 }  # fmt: skip
 
 
-SUBSTITUTES: dict[Callable[..., Any], Callable[..., Any]] = {**_MATH, **CMATH, **_ARRAYS}
+SUBSTITUTES: dict[Callable[..., Any], Callable[..., Any]] = {
+    **_MATH,
+    **CMATH,
+    **_ARRAYS,
+    **element_by_element.SUBSTITUTES,
+}
 _BY_ID: dict[int, Any] = {
     **{id(original): substitute for original, substitute in SUBSTITUTES.items()},
     **{id(concatenator.original): concatenator for concatenator in CONCATENATORS},

@@ -10,7 +10,7 @@ import numpy as np
 
 from symgrad.errors import InternalError, Loc, NotDifferentiableError
 from symgrad.ir.core import Attr, Block, Op, Value
-from symgrad.ir.opdef import Partial
+from symgrad.ir.opdef import Partial, Undefined
 from symgrad.ir.ops import constant
 from symgrad.ir.types import ArrayType
 from symgrad.trace.tracer import Recorder, Tracer
@@ -45,6 +45,8 @@ def scaled(partial: Partial, t: Tracer, op: Op, recorder: Recorder) -> Tracer:
             return -t
         case None:
             raise InternalError(f"{op.opdef.name}: no partial derivative")
+        case Undefined(reason=reason):
+            raise undefined(op, reason)
         case rule:
             y, xs = Tracer(op.result, recorder), tracers(op.operands, recorder)
             return checked(rule(y, *xs) * t, t.type, op)
