@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 from symgrad.errors import ArgumentError
-from symgrad.ir.launch import Threads
 from symgrad.ir.types import ArrayType, parse_type
-from symgrad.runtime.compiled import Compiled, Options
-from symgrad.runtime.cpus import cpus
-from symgrad.runtime.late import CHECKS, COMPILER, ELEMENTWISE, TRACER, late
-from symgrad.runtime.program import DEFAULT_TARGET, INTERPRETER
-from symgrad.runtime.request import Argnum, Mode, Request
+from symgrad.runtime.compiled import Compiled
+from symgrad.runtime.late import CHECKS, ELEMENTWISE, TRACER, late
+from symgrad.runtime.options import Argnums, Budget, Options, numbers, options
+from symgrad.runtime.program import INTERPRETER
+from symgrad.runtime.request import Mode, Request
 from symgrad.trace.trees import tree_map
 
 if TYPE_CHECKING:
@@ -23,56 +21,16 @@ if TYPE_CHECKING:
     from symgrad.runtime.check_report import CheckReport
 
 Fn: TypeAlias = Callable[..., Any]
-Argnums: TypeAlias = "Argnum | Sequence[Argnum]"
-
-
-def _options(target: str | None, static: Argnums, parallel: object) -> Options:
-    chosen = target if target is not None else os.environ.get("SYMGRAD_TARGET") or DEFAULT_TARGET
-    if chosen not in (DEFAULT_TARGET, INTERPRETER):
-        targets = (*late(COMPILER).TARGETS, INTERPRETER)
-        if chosen not in targets:
-            raise ArgumentError(f"no target {chosen!r}", cure="targets: " + ", ".join(targets))
-    return Options(chosen, _numbers(static, "static_argnums"), _threads(parallel))
-
-
-def _threads(parallel: object) -> Threads:
-    """The threads that the option asks for."""
-    if isinstance(parallel, bool):
-        return Threads(cpus(), automatic=True) if parallel else Threads()
-    if isinstance(parallel, int) and parallel > 0:
-        return Threads(parallel)
-    raise ArgumentError(
-        f"parallel is {parallel!r}, neither True nor False nor a number of threads",
-        cure="write parallel=True for as many threads as pay, or their number, as parallel=4",
-    )
-
-
-def _numbers(argnums: Argnums, option: str = "argnums") -> tuple[Argnum, ...]:
-    """The arguments that an option names, as a tuple."""
-    listed = cast("object", (argnums,) if isinstance(argnums, int | str) else argnums)
-    if not isinstance(listed, Sequence):
-        raise ArgumentError(
-            f"{option} is of type {type(listed).__name__}: arguments are named by position or name",
-            cure=f'write it as {option}=0, {option}="x" or {option}=(0, 1)',
-        )
-    numbers = tuple(cast("Sequence[object]", listed))
-    for number in numbers:
-        if not isinstance(number, int | str) or isinstance(number, bool):
-            raise ArgumentError(
-                f"{option}: {number!r} is neither a position nor a name",
-                cure=f'write it as {option}=0, {option}="x" or {option}=(0, 1)',
-            )
-    return cast("tuple[Argnum, ...]", numbers)
 
 
 def _request(mode: Mode, argnums: Argnums, has_aux: object) -> Request:
-    numbers = _numbers(argnums)
+    chosen = numbers(argnums)
     if not isinstance(has_aux, bool):
         raise ArgumentError(
             f"has_aux is {has_aux!r}, neither True nor False",
             cure="to differentiate several arguments, write argnums=(0, 1)",
         )
-    return Request(mode, numbers, isinstance(argnums, int | str), has_aux)
+    return Request(mode, chosen, isinstance(argnums, int | str), has_aux)
 
 
 def _check_callable(fn: object, name: str) -> None:
@@ -94,7 +52,12 @@ def _tuple_of(given: object, name: str) -> tuple[Any, ...]:
 
 
 def compile(
-    fn: Fn, *, static_argnums: Argnums = (), target: str | None = None, parallel: bool | int = False
+    fn: Fn,
+    *,
+    static_argnums: Argnums = (),
+    target: str | None = None,
+    parallel: bool | int = False,
+    memory_budget: Budget = None,
 ) -> Compiled:
     """The function compiled as it is: same arguments, same results.
 
@@ -112,11 +75,16 @@ def compile(
     processors that the process may use, or a number of them. Sums are then added up in another order, the
     same at each call.
 
+    `memory_budget` bounds the bytes of the arena, in which all lies but arguments and results: a number, or
+    a size such as "64MiB". What does not fit is made again where it is read, or rows are worked on in blocks.
+    MemoryBudgetError is raised, before anything runs, if that is not enough. The interpreter plans no memory:
+    where SYMGRAD_TARGET names it, no budget counts.
+
     Results of rank 0 are NumPy scalars, also where `fn` returns a Python number; arrays are fresh at each
     call.
     """
     _check_callable(fn, "compile")
-    return Compiled(fn, Request(Mode.VALUE), _options(target, static_argnums, parallel))
+    return Compiled(fn, Request(Mode.VALUE), options(target, static_argnums, parallel, memory_budget))
 
 
 def value_and_grad(
@@ -127,6 +95,7 @@ def value_and_grad(
     static_argnums: Argnums = (),
     target: str | None = None,
     parallel: bool | int = False,
+    memory_budget: Budget = None,
 ) -> Compiled:
     """A function that returns (value, gradients) of a scalar loss, computed by one compiled program.
 
@@ -139,14 +108,17 @@ def value_and_grad(
     number, or container of them; integers and booleans in it come back as NumPy scalars, and strings are
     refused.
 
-    `static_argnums`, `target` and `parallel` are those of `compile`: arguments whose values are fixed in the
-    program, which is traced anew when they change, where it runs, and on how many threads.
+    `static_argnums`, `target`, `parallel` and `memory_budget` are those of `compile`: arguments whose values
+    are fixed in the program, which is traced anew when they change, where it runs, on how many threads, and
+    in how many bytes.
 
     Raises NonScalarError if the loss is not one real number, NotDifferentiableError for integer arguments.
     """
     _check_callable(fn, "value_and_grad")
     return Compiled(
-        fn, _request(Mode.VALUE_AND_GRADIENT, argnums, has_aux), _options(target, static_argnums, parallel)
+        fn,
+        _request(Mode.VALUE_AND_GRADIENT, argnums, has_aux),
+        options(target, static_argnums, parallel, memory_budget),
     )
 
 
@@ -161,6 +133,7 @@ def compile_grad(
     static_argnums: Argnums = (),
     target: str | None = None,
     parallel: bool | int = False,
+    memory_budget: Budget = None,
 ) -> Callable[[Fn], Compiled]: ...
 @overload
 def compile_grad(
@@ -171,6 +144,7 @@ def compile_grad(
     static_argnums: Argnums = (),
     target: str | None = None,
     parallel: bool | int = False,
+    memory_budget: Budget = None,
 ) -> Compiled: ...
 def compile_grad(
     fn: Fn | None = None,
@@ -180,6 +154,7 @@ def compile_grad(
     static_argnums: Argnums = (),
     target: str | None = None,
     parallel: bool | int = False,
+    memory_budget: Budget = None,
 ) -> Compiled | Callable[[Fn], Compiled]:
     """Decorator: a plain NumPy loss becomes a function that returns (value, gradients).
 
@@ -190,7 +165,8 @@ def compile_grad(
     containers of them (no strings; integers and booleans come back as NumPy scalars), and the result is
     ((loss, aux), gradients). `static_argnums` names arguments whose values are fixed in the program, which is
     traced anew when they change: masks, flags, sizes. `target` is "numba_cpu" or "interpreter". With
-    `parallel=True` as many threads run it as pay, with a number so many.
+    `parallel=True` as many threads run it as pay, with a number so many. `memory_budget="64MiB"` bounds the
+    memory that it borrows.
 
     >>> import numpy as np
     >>> @compile_grad(target="interpreter")
@@ -205,7 +181,13 @@ def compile_grad(
 
     def decorate(wrapped: Fn) -> Compiled:
         return value_and_grad(
-            wrapped, argnums, has_aux, static_argnums=static_argnums, target=target, parallel=parallel
+            wrapped,
+            argnums,
+            has_aux,
+            static_argnums=static_argnums,
+            target=target,
+            parallel=parallel,
+            memory_budget=memory_budget,
         )
 
     return decorate if fn is None else decorate(fn)
@@ -219,18 +201,23 @@ def grad(
     static_argnums: Argnums = (),
     target: str | None = None,
     parallel: bool | int = False,
+    memory_budget: Budget = None,
 ) -> Compiled:
     """A function that returns the gradients of a scalar loss; with `has_aux`, (gradients, aux).
 
     The arguments are those of `value_and_grad`: `argnums` names the differentiated arguments; with `has_aux`
     the loss returns (loss, aux); the values of `static_argnums` are fixed in the program; `target` is where
-    it runs, `parallel` on how many threads.
+    it runs, `parallel` on how many threads, `memory_budget` in how many bytes.
 
     Gradients are functions like any other: `grad(grad(f))` is the second derivative. Keep the result: each
     `grad(f)` is an object of its own, which traces anew.
     """
     _check_callable(fn, "grad")
-    return Compiled(fn, _request(Mode.GRADIENT, argnums, has_aux), _options(target, static_argnums, parallel))
+    return Compiled(
+        fn,
+        _request(Mode.GRADIENT, argnums, has_aux),
+        options(target, static_argnums, parallel, memory_budget),
+    )
 
 
 def jvp(
@@ -240,6 +227,7 @@ def jvp(
     *,
     target: str | None = None,
     parallel: bool | int = False,
+    memory_budget: Budget = None,
 ) -> tuple[Any, Any]:
     """(fn(*primals), its derivative along the tangents), by forward mode.
 
@@ -253,9 +241,9 @@ def jvp(
             f"jvp: {len(primals)} primals and {len(tangents)} tangents",
             cure="pass one tangent an argument; zeros where there is no change",
         )
-    options = _options(target, (), parallel)
+    chosen = options(target, (), parallel)
     request = Request(Mode.PUSH_FORWARD, tuple(range(len(primals))))
-    return _kept(fn, request, options).seeded(primals, tangents)
+    return _kept(fn, request, chosen).seeded(primals, tangents)
 
 
 def vjp(
@@ -267,13 +255,13 @@ def vjp(
     `target` and `parallel` are those of `compile`.
     """
     _check_callable(fn, "vjp")
-    options = _options(target, (), parallel)
-    value = _kept(fn, Request(Mode.VALUE), options)(*primals)
+    chosen = options(target, (), parallel)
+    value = _kept(fn, Request(Mode.VALUE), chosen)(*primals)
     request = Request(Mode.PULL_BACK, tuple(range(len(primals))))
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
         """The cotangents of the primals, given that of the result."""
-        return _kept(fn, request, options).seeded(primals, cotangent)
+        return _kept(fn, request, chosen).seeded(primals, cotangent)
 
     return value, pull
 
@@ -345,10 +333,10 @@ def check_grads(
             fn,
             tuple(args),
             {},
-            argnums=None if argnums is None else _numbers(argnums),
+            argnums=None if argnums is None else numbers(argnums),
             order=order,
             modes=modes,
-            target=_options(target, (), False).target,
+            target=options(target, (), False).target,
             rtol=rtol,
             atol=atol,
             eps=eps,

@@ -117,6 +117,10 @@ class GradientCheckError(SymgradError, AssertionError):
     """A derivative that differs from finite differences."""
 
 
+class MemoryBudgetError(SymgradError, MemoryError):
+    """A budget of bytes that no plan for the program keeps; nothing has run."""
+
+
 class CacheError(SymgradError, OSError):
     """A cache directory that others could have put code into, or that cannot be used."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -25,8 +25,10 @@ from symgrad.passes.fuse import fuse
 from symgrad.passes.hoist import hoist
 from symgrad.passes.layout import layout
 from symgrad.passes.memory import memory
+from symgrad.passes.remat.checkpoints import checkpoint, checkpointed
+from symgrad.passes.remat.frontier import Plan, frontier, within
 from symgrad.passes.simplify import simplify
-from symgrad.passes.tile import tile
+from symgrad.passes.tile import in_small_blocks, tile
 from symgrad.passes.unroll import unroll
 
 # A pass that finds nothing to do returns the very function that it was given.
@@ -42,6 +44,7 @@ PASSES: dict[str, Pass] = {
     "contract": contract,
     "layout": layout,
     "unroll": unroll,
+    "checkpoint": checkpoint,
     "tile": tile,
     "accumulate": accumulate,
     "double": double,
@@ -158,11 +161,35 @@ def optimize(function: Function, runner: PassRunner | None = None) -> Function:
     return function
 
 
-def fused(function: Function, runner: PassRunner) -> Function:
-    """The optimized function as kernels and contractions in order."""
-    for name in ("unroll", "tile", "cse", "dce", "accumulate", "double", "fuse"):
-        function = runner.run(name, function)
-    return function
+_FUSING = ("cse", "dce", "accumulate", "double", "fuse")
+
+
+def fused(function: Function, runner: PassRunner, budget: int | None = None) -> Function:
+    """The optimized function as kernels and contractions in order.
+
+    With a budget, what would take more bytes of the arena is made again where it is read, or row by row.
+    Raises MemoryBudgetError if that is not enough.
+    """
+    function = runner.run("unroll", function)
+    found = function
+    for name in ("checkpoint", "tile", *_FUSING):
+        found = runner.run(name, found)
+    if budget is not None:
+        found = runner.run("rematerialize", found, lambda f: within(f, budget, lambda: _in_pieces(function)))
+    return found
+
+
+def memory_plans(optimized: Function, runner: PassRunner) -> list[Plan]:
+    """What less memory costs: the plans that a budget chooses from, the fastest first."""
+    return frontier([fused(optimized, runner), *_in_pieces(unroll(optimized))])
+
+
+def _in_pieces(function: Function) -> Iterator[Function]:
+    """The unrolled function fused in forms that take less memory: rows in small blocks, loops run again."""
+    for found in (*in_small_blocks(function), *checkpointed(function)):
+        for name in _FUSING:
+            found = PASSES[name](found)
+        yield found
 
 
 def schedule(function: Function, runner: PassRunner | None = None) -> Function:

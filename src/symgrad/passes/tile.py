@@ -24,6 +24,7 @@ LARGE = LEVELS[1][0]  # bytes of what has rows, together; less stays in a cache 
 MIN_SHARE = 8  # the part of them that one array must have
 BLOCK_ROWS = (64, 256)  # that are tried
 MIN_ROWS = 2 * BLOCK_ROWS[0]
+SMALL_BLOCKS = (1024, 512, 256, 128, 64, 32, 16)  # rows, where memory counts more than time
 TRIED_SIZES = 2  # numbers of rows that are tried, those of most bytes first
 MAX_ROUNDS = 4  # loops over rows in one program
 
@@ -75,6 +76,23 @@ def _best(function: Function) -> Tiling | None:
     tried = (Tiling(f := tiled(function, blocks), blocks, before, seconds(fuse(f))) for blocks in candidates)
     best = min(tried, key=lambda tiling: tiling.after)
     return best if best.after <= MIN_GAIN * before else None
+
+
+def in_small_blocks(function: Function) -> Iterator[Function]:
+    """The function in blocks of rows wherever that is legal, for several sizes of axes and of blocks.
+
+    What lies between the ops of a region is then as large as a block, which saves memory, if not time.
+    """
+    for size, _ in bytes_by_rows(function.body, 0).most_common(TRIED_SIZES):
+        for rows in dict.fromkeys(_even(size, rows) for rows in SMALL_BLOCKS if 2 * rows <= size):
+            found = function
+            for _ in range(MAX_ROUNDS):
+                blocks = cut(found.body, size, rows)
+                if blocks is None:
+                    break
+                found = tiled(found, blocks)
+            if found is not function:
+                yield found
 
 
 def _row_counts(block: Block) -> list[int]:

@@ -7,15 +7,14 @@ import pickle
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from symgrad.errors import ArgumentError
-from symgrad.ir.launch import Threads
 from symgrad.runtime.call import generated_call
 from symgrad.runtime.kept import kept, place_of
 from symgrad.runtime.late import CHECKS, EXPLAIN, STAGES, TRACING, late
-from symgrad.runtime.program import INTERPRETER, ONE, Program, input_values
+from symgrad.runtime.options import Options
+from symgrad.runtime.program import INTERPRETER, Program, input_values
 from symgrad.runtime.request import Request, answer
 from symgrad.runtime.seeds import fitted_seeds
 from symgrad.trace.arguments import Arguments, Signature
@@ -28,16 +27,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from symgrad.passes.memory import MemoryReport
+    from symgrad.passes.remat.frontier import Plan
     from symgrad.runtime.check_report import CheckReport
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How a function is compiled."""
-
-    target: str  # where it runs
-    static: tuple[int | str, ...] = ()  # arguments that are fixed in the program
-    threads: Threads = ONE  # that may run it
 
 
 class Compiled(Wrapping):
@@ -151,7 +142,9 @@ class Compiled(Wrapping):
             return self._traced(arguments, args, kwargs, place)
         made = answer(self.request, found.traced, arguments)
         options = self.options
-        return Program(found.traced, made, options.target, place, found.program, options.threads)
+        return Program(
+            found.traced, made, options.target, place, found.program, options.threads, options.budget
+        )
 
     def _traced(
         self,
@@ -162,7 +155,7 @@ class Compiled(Wrapping):
     ) -> Program:
         traced = late(TRACING).traced(self.fn, args, kwargs, self.request, self.options.static)
         made, options = answer(self.request, traced, arguments), self.options
-        return Program(traced, made, options.target, place, threads=options.threads)
+        return Program(traced, made, options.target, place, threads=options.threads, budget=options.budget)
 
     def program(self, /, *args: Any, **kwargs: Any) -> Program:
         """The program for these arguments (types such as `symgrad.spec("f64[3]")` may stand for arrays).
@@ -208,6 +201,13 @@ class Compiled(Wrapping):
     def memory(self, /, *args: Any, **kwargs: Any) -> MemoryReport:
         """What a call needs, in bytes: inputs, results, the arena, and the least that any arena could be."""
         return late(EXPLAIN).program_memory(self.program(*args, **kwargs))
+
+    def memory_plans(self, /, *args: Any, **kwargs: Any) -> list[Plan]:
+        """What less memory costs: the plans that `memory_budget=` chooses from, the fastest first.
+
+        Each has `arena`, in bytes, and `seconds`, which the cost model gives a call.
+        """
+        return late(EXPLAIN).program_plans(self.program(*args, **kwargs))
 
     def explain(self, /, *args: Any, **kwargs: Any) -> str:
         """Why the program is as it is: inputs, what is fixed, what each pass did, the kernels, the memory."""

@@ -19,8 +19,11 @@ from symgrad.trace.transform import Transform
 class Compilation:
     """One function on its way through the stages, and the runner that remembers its passes."""
 
-    def __init__(self, function: Function, transform: Transform, target: str) -> None:
+    def __init__(
+        self, function: Function, transform: Transform, target: str, budget: int | None = None
+    ) -> None:
         self.function = function
+        self.budget = budget
         self.transform = transform
         self.target = TARGETS[target]
         self.runner = PassRunner.from_environment()
@@ -39,7 +42,7 @@ class Compilation:
 
     def fused(self, optimized: Function) -> Function:
         """Kernels and contractions in order."""
-        return fused(optimized, self.runner)
+        return fused(optimized, self.runner, self.budget)
 
     def scheduled(self, fused: Function) -> Function:
         """The fused program with every value's place in memory."""

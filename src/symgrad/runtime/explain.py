@@ -10,6 +10,8 @@ from symgrad.ir import dims
 from symgrad.passes.fusion_report import KernelReport, fusion_report
 from symgrad.passes.launch_memory import launch_memory
 from symgrad.passes.memory import MemoryReport, memory_report
+from symgrad.passes.pipeline import PassRunner, memory_plans
+from symgrad.passes.remat.frontier import Plan
 from symgrad.passes.threads import Sharing
 from symgrad.passes.tile import Tiling, tilings
 from symgrad.passes.unroll import unroll
@@ -165,6 +167,25 @@ def program_memory(program: Program) -> MemoryReport:
     """What a call needs, whatever runs it."""
     reports = [memory_report(part.scheduled) for part in program.parts]
     return reports[0] if len(reports) == 1 else launch_memory(program.threaded.launch, reports)
+
+
+def program_plans(program: Program) -> list[Plan]:
+    """The plans that a budget chooses from."""
+    return memory_plans(program.optimized, PassRunner(None))
+
+
+def plans_text(plans: Sequence[Plan]) -> str:
+    """What each plan takes, beside the first one, which has no budget."""
+    rows = [
+        (bytes_text(plan.arena), f"{plan.seconds / plans[0].seconds:.2f}", str(plan.repeats))
+        for plan in plans
+    ]
+    return table(("arena", "time", "ops again"), rows, right=(1, 2))
+
+
+def plans_record(plans: Sequence[Plan]) -> Json:
+    """The same as JSON."""
+    return [{"arena": plan.arena, "seconds": plan.seconds, "repeats": plan.repeats} for plan in plans]
 
 
 def memory_text(report: MemoryReport) -> str:

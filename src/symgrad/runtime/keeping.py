@@ -28,9 +28,15 @@ from symgrad.trace.transform import Transform
 log = logging.getLogger("symgrad.cache")
 
 
-def program_key(traced: Function, transform: Transform, target: str, threads: Threads) -> str:
+def program_key(
+    traced: Function, transform: Transform, target: str, threads: Threads, budget: int | None = None
+) -> str:
     """The name of the program that a transform makes of a traced function."""
-    options: dict[str, Json] = {"target": target, "threads": [threads.most, threads.automatic]}
+    options: dict[str, Json] = {
+        "target": target,
+        "threads": [threads.most, threads.automatic],
+        "budget": budget,
+    }
     return cache_key(_text(traced), repr(transform), options, late(DEVICES).cpu)
 
 

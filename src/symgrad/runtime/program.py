@@ -12,7 +12,7 @@ from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from symgrad.errors import ArgumentError
+from symgrad.errors import ArgumentError, MemoryBudgetError
 from symgrad.ir.launch import Threads
 from symgrad.ir.types import ArrayType
 from symgrad.runtime.executable import Executable
@@ -65,12 +65,15 @@ class Program:
     place: str | None = None  # where other processes look for the trace, if it may be kept
     key: str | None = None  # the name of the program in the cache, if the trace was kept there with it
     threads: Threads = ONE  # that may run it
+    budget: int | None = None  # bytes that the arena may have
     _lock: AbstractContextManager[Any] = field(default_factory=RLock, init=False, repr=False, compare=False)
 
     @cached_property
     def compilation(self) -> Compilation:
         """What makes the stages; the passes and the code generator are loaded for it."""
-        return late(COMPILER).Compilation(self.traced.function, self.answer.transform, self.compiled_target)
+        return late(COMPILER).Compilation(
+            self.traced.function, self.answer.transform, self.compiled_target, self.budget
+        )
 
     @cached_property
     def joint(self) -> Function:
@@ -158,6 +161,11 @@ class Program:
     def _on_pairs(self) -> Executable:
         started = time.perf_counter()
         name, ops = self.traced.name, self.traced.ops
+        if self.runs_on != self.target and self.budget is not None:
+            raise MemoryBudgetError(
+                f"{name} has {ops} ops, too many to compile, and the interpreter keeps no budget",
+                cure=f"write its loops over arrays, or lift the limit with {LIMIT_VARIABLE}",
+            )
         if self.runs_on != self.target:
             log.warning(
                 "%s has %d ops: it is interpreted, for compiling it would take long; write its loops over"
@@ -178,7 +186,9 @@ class Program:
         if self.key is not None:
             return self._of_key(self.key)
         keeping = late(KEEPING)
-        key = keeping.program_key(self.traced.function, self.answer.transform, self.target, self.threads)
+        key = keeping.program_key(
+            self.traced.function, self.answer.transform, self.target, self.threads, self.budget
+        )
         found = self._of_key(key)
         if self.place is not None and isinstance(self.traced.record, TraceRecord):
             keeping.keep(self.place, self.traced, self.traced.record, key)

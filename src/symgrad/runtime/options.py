@@ -1,0 +1,98 @@
+"""How a function is compiled, and what callers write for it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from symgrad.errors import ArgumentError
+from symgrad.ir.launch import Threads
+from symgrad.runtime.cpus import cpus
+from symgrad.runtime.late import COMPILER, late
+from symgrad.runtime.program import DEFAULT_TARGET, INTERPRETER, ONE
+from symgrad.runtime.request import Argnum
+
+Argnums: TypeAlias = "Argnum | Sequence[Argnum]"
+Budget: TypeAlias = "int | str | None"
+
+_UNITS = {
+    "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a function is compiled."""
+
+    target: str  # where it runs
+    static: tuple[Argnum, ...] = ()  # arguments that are fixed in the program
+    threads: Threads = ONE  # that may run it
+    budget: int | None = None  # bytes that its arena may have
+
+
+def options(target: str | None, static: Argnums, parallel: object, budget: object = None) -> Options:
+    """The options that a caller has written."""
+    chosen = target if target is not None else os.environ.get("SYMGRAD_TARGET") or DEFAULT_TARGET
+    if chosen not in (DEFAULT_TARGET, INTERPRETER):
+        targets = (*late(COMPILER).TARGETS, INTERPRETER)
+        if chosen not in targets:
+            raise ArgumentError(f"no target {chosen!r}", cure="targets: " + ", ".join(targets))
+    found = Options(chosen, numbers(static, "static_argnums"), _threads(parallel), _bytes(budget))
+    if found.budget is not None and found.threads != ONE:
+        raise ArgumentError(
+            "memory_budget= plans the arena of one thread",
+            cure="leave out parallel=, or call the function for parts of the data from threads of your own",
+        )
+    if found.budget is not None and target == INTERPRETER:
+        raise ArgumentError(
+            "memory_budget= plans the memory of compiled programs; the interpreter has no plan",
+            cure="leave it out, or leave out the target",
+        )
+    return found
+
+
+def numbers(argnums: Argnums, option: str = "argnums") -> tuple[Argnum, ...]:
+    """The arguments that an option names, as a tuple."""
+    listed = cast("object", (argnums,) if isinstance(argnums, int | str) else argnums)
+    if not isinstance(listed, Sequence):
+        raise ArgumentError(
+            f"{option} is of type {type(listed).__name__}: arguments are named by position or name",
+            cure=f'write it as {option}=0, {option}="x" or {option}=(0, 1)',
+        )
+    found = tuple(cast("Sequence[object]", listed))
+    for number in found:
+        if not isinstance(number, int | str) or isinstance(number, bool):
+            raise ArgumentError(
+                f"{option}: {number!r} is neither a position nor a name",
+                cure=f'write it as {option}=0, {option}="x" or {option}=(0, 1)',
+            )
+    return cast("tuple[Argnum, ...]", found)
+
+
+def _threads(parallel: object) -> Threads:
+    """The threads that the option asks for."""
+    if isinstance(parallel, bool):
+        return Threads(cpus(), automatic=True) if parallel else Threads()
+    if isinstance(parallel, int) and parallel > 0:
+        return Threads(parallel)
+    raise ArgumentError(
+        f"parallel is {parallel!r}, neither True nor False nor a number of threads",
+        cure="write parallel=True for as many threads as pay, or their number, as parallel=4",
+    )
+
+
+def _bytes(budget: object) -> int | None:
+    """The bytes that the option allows; None for as many as are best."""
+    if budget is None or (isinstance(budget, int) and not isinstance(budget, bool) and budget >= 0):
+        return budget
+    if isinstance(budget, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kKMG]i?B|B)\s*", budget)
+        if match is not None and match[2] in _UNITS:
+            return int(float(match[1]) * _UNITS[match[2]])
+    raise ArgumentError(
+        f"memory_budget is {budget!r}, neither a number of bytes nor a size with its unit",
+        cure=f'write it as memory_budget="64MiB", or as bytes; units: {", ".join(_UNITS)}',
+    )
