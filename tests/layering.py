@@ -13,7 +13,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("symgrad.locks",),
     ("symgrad.errors", "symgrad.syntax"),
     ("symgrad.ir.types", "symgrad.ir.dims", "symgrad.ir.affine", "symgrad.ir.published_names"),
-    ("symgrad.ir.core", "symgrad.ir.opdef"),
+    ("symgrad.ir.core", "symgrad.ir.opdef", "symgrad.ir.laws"),
     ("symgrad.ir.ops",),
     ("symgrad.ir",),
     ("symgrad.trace",),

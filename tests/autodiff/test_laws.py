@@ -8,7 +8,8 @@ from typing import Any, assert_never
 import numpy as np
 import pytest
 
-from symgrad.ir.opdef import Equivariant, Exponential, Linear, Logarithmic, Monomial, OpDef, Partials, Scalar
+from symgrad.ir.laws import Equivariant, Exponential, Logarithmic, Monomial
+from symgrad.ir.opdef import Linear, OpDef, Partials, Scalar
 from symgrad.ir.ops import OPS
 
 LAWFUL = [pytest.param(op, id=op.name) for op in OPS.values() if op.law is not None]

@@ -11,13 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from symgrad.ir.core import Attr
 from symgrad.ir.dims import Dim
+from symgrad.ir.laws import Law
 from symgrad.ir.types import ArrayType
 
 
@@ -97,39 +97,6 @@ class Zero:
 Derivative: TypeAlias = (
     "Partials | Linear | Multilinear | LinearIn | Select | Jvp | ByRegions | Zero | Undefined"
 )
-
-
-# ---- law: at most one of these ----------------------------------------------------------------------------
-@dataclass(frozen=True, init=False)
-class Monomial:
-    """Elementwise: x**p · y**q · ... with these powers."""
-
-    powers: tuple[int | Fraction, ...]
-
-    def __init__(self, *powers: int | Fraction) -> None:
-        object.__setattr__(self, "powers", powers)
-
-
-@dataclass(frozen=True)
-class Exponential:
-    """Elementwise: f(x + c) = f(x) · base**c."""
-
-    base: float
-
-
-@dataclass(frozen=True)
-class Logarithmic:
-    """Elementwise: f(x · base**c) = f(x) + c."""
-
-    base: float
-
-
-@dataclass(frozen=True)
-class Equivariant:
-    """Elementwise: f(x + c, y + c, ...) = f(x, y, ...) + c."""
-
-
-Law: TypeAlias = "Monomial | Exponential | Logarithmic | Equivariant"
 
 
 # ---- lowering: exactly one of these -----------------------------------------------------------------------
@@ -356,6 +323,9 @@ class Staged(ABC):
         """The stand-in for the result of the op on these operands."""
 
 
+_BY_PARTS = Linear | Multilinear | Select | ByRegions  # derivatives of ops that pairs need no rule for
+
+
 @dataclass(frozen=True)
 class Part:
     """What an op gives is part of what a larger one gives, on the same operands and attributes."""
@@ -389,8 +359,7 @@ class OpDef:
     @property
     def takes_complex(self) -> bool:
         """Whether operands may be complex: what is linear acts on each part, and products expand."""
-        kinds = Linear | Multilinear | Select | ByRegions
-        return self.on_pairs is not None or isinstance(self.derivative, kinds)
+        return self.on_pairs is not None or isinstance(self.derivative, _BY_PARTS)
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

@@ -15,7 +15,8 @@ from typing import cast
 
 from symgrad.ir.analysis import defs, use_counts
 from symgrad.ir.core import Block, Function, Op, Value, with_body
-from symgrad.ir.opdef import Contract, Control, Flow, Monomial, Partials, Scatter, Update
+from symgrad.ir.laws import Monomial
+from symgrad.ir.opdef import Contract, Control, Flow, Partials, Scatter, Update
 from symgrad.ir.ops import accumulate as accumulate_op
 from symgrad.ir.ops import factors, join_spec
 from symgrad.ir.ops.shapes import transpose

@@ -87,7 +87,8 @@ def call(ufunc: np.ufunc, operands: tuple[Any, ...], like: Tracer) -> Any:
     if ufunc in _BELOW:
         return _compare(ufunc, xs, like)
     *given, result = loop_dtypes(ufunc, tuple(map(kind_of, xs)))
-    dtype = result if ufunc is np.divide or result.kind == "f" else given[0]
+    real = result.kind == "f" and given[0].kind != "c"
+    dtype = result if ufunc is np.divide or real else given[0]
     if dtype.kind in "iub" and ufunc in _FINITENESS:
         return fill(_FINITENESS[ufunc], BOOL, joint_shape(ufunc.__name__, xs), like)
     if dtype == BOOL and ufunc in _BOOL_OPS:

@@ -15,21 +15,8 @@ import numpy
 
 from symgrad.errors import DTypeError, ShapeError
 from symgrad.ir import dims
-from symgrad.ir.opdef import (
-    Equivariant,
-    Example,
-    Exponential,
-    Jvp,
-    Linear,
-    Logarithmic,
-    Monomial,
-    NotNegative,
-    OpDef,
-    Partials,
-    Scalar,
-    Select,
-    Zero,
-)
+from symgrad.ir.laws import Equivariant, Exponential, Logarithmic, Monomial
+from symgrad.ir.opdef import Example, Jvp, Linear, NotNegative, OpDef, Partials, Scalar, Select, Zero
 from symgrad.ir.ops.records import demand_same_types, elementwise
 from symgrad.ir.types import BOOL, F32, F64, I64, ArrayType, array_type, type_of
 

@@ -9,7 +9,8 @@ import numpy
 
 from symgrad.errors import DTypeError, ShapeError
 from symgrad.ir import dims
-from symgrad.ir.opdef import Example, Jvp, Law, NotNegative, OpDef, Partials, Scalar, Zero
+from symgrad.ir.laws import Law
+from symgrad.ir.opdef import Example, Jvp, NotNegative, OpDef, Partials, Scalar, Zero
 from symgrad.ir.ops import pairs
 from symgrad.ir.types import BOOL, C128, F32, F64, I64, ArrayType, DType, array_type
 

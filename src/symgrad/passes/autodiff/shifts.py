@@ -15,15 +15,12 @@ from typing import TypeAlias, cast
 from symgrad.ir import dims
 from symgrad.ir.core import Op, Value
 from symgrad.ir.dims import Shape
+from symgrad.ir.laws import Equivariant, Exponential, Logarithmic, Monomial
 from symgrad.ir.opdef import (
     Contract,
     Coordinate,
-    Equivariant,
-    Exponential,
     Gather,
     Linear,
-    Logarithmic,
-    Monomial,
     Partials,
     Piece,
     Reduce,
