@@ -30,6 +30,7 @@ from symgrad.trace import (
     numpy_api_scans,
     numpy_api_shapes,
     numpy_api_sorting,
+    numpy_api_spectral,
     numpy_api_writes,
     scipy_linalg,
     ufunc_methods,
@@ -56,6 +57,7 @@ FAMILIES: tuple[tuple[str, tuple[ModuleType, ...]], ...] = (
     ),
     ("Norms and powers of matrices", (numpy_api_norms,)),
     ("Systems of equations, factors and determinants", (numpy_api_linalg,)),
+    ("Eigenvalues, singular values, QR and least squares", (numpy_api_spectral,)),
     ("Writing into arrays", (numpy_api_writes,)),
 )
 coverage.load_scipy()

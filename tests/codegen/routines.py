@@ -143,6 +143,18 @@ def a_product(n: int, x: Buffer) -> None:
     gemm(False, n > 0, 2, 2, 2, 0.5, x, 2, y, 2, -1.0, at(x, 4), 2)
 
 
+def memory_of_any_size(n: int, x: Buffer) -> int:
+    y = scratch(n + 4, x)
+    cleared(n + 4, y)
+    if n < 0:
+        return 3
+    z = scratch(2 * n, y)
+    copied(2 * n if n < 4 else 0, x, z)
+    copied(n if n < 4 else 0, at(z, min(n, 2)), y)
+    x[0] = y[0]
+    return n
+
+
 def helper(n: int, flag: bool, factor: float, x: Buffer) -> int:
     x[n] = x[n] * factor if flag else x[n] / factor
     return n + 1
@@ -160,5 +172,6 @@ def recursive(n: int, x: Buffer) -> int:
 ROUTINES = [
     arithmetic, quotients, a_choice, a_choice_that_guards, relations, relations_of_floats, loops,
     an_index_that_is_changed, a_bound_that_is_changed, early, both_arms_return, names_at_once, truth,
-    the_smaller, to_int, an_element, memory, a_product, calls, recursive,
+    the_smaller, to_int, an_element, memory, a_product, memory_of_any_size, calls,
+    recursive,
 ]  # fmt: skip

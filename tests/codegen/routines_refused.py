@@ -248,8 +248,8 @@ def a_minimum_of_floats(x: Buffer) -> float:
     return min(x[0], x[1])  # `x\[0\]` is double where i64 is wanted
 
 
-def scratch_of_any_size(n: int, x: Buffer) -> None:
-    y = scratch(n, x)  # not a number in the text
+def scratch_of_any_size_where_nothing_can_fail(n: int, x: Buffer) -> None:
+    y = scratch(n, x)  # a routine that cannot fail has no memory of a size that is not known
     cleared(n, y)
 
 

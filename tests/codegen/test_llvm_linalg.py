@@ -100,7 +100,16 @@ def congruence(p: Program) -> None:
         p.give("congruence", p.square(), p.given(p.n, p.n), transposed=transposed)
 
 
-PROGRAMS = (cholesky, lu, lu_solve, triangular_solve, triangular_product, congruence)
+def spectra(p: Program) -> None:
+    """The values, and what does not depend on the signs of the vectors."""
+    a = p.given(p.n, p.n, diagonal=0.0)
+    for lower in (0, 1):
+        p.give("eigvalsh", a, lower=lower)
+    for name, rows, columns in product(("svdvals", "qr"), (0, 1, p.n), (1, p.n)):
+        p.give(name, p.given(rows, columns))
+
+
+PROGRAMS = (cholesky, lu, lu_solve, triangular_solve, triangular_product, congruence, spectra)
 
 
 @pytest.mark.parametrize("dtype", ["f64", "f32"])

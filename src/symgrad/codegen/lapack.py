@@ -29,7 +29,7 @@ def places(buffer: Places, index: int) -> Places:
 
 
 def scratch(count: int, like: Buffer) -> Buffer:
-    """Memory of this call for so many elements, a literal, of the kind that `like` has."""
+    """Memory of this call for so many elements of the kind that `like` has."""
     return np.empty(count, like.dtype)
 
 
@@ -137,3 +137,59 @@ def trsm(
         np.fill_diagonal(t, 1)
     t = t.T if transposed else t
     right[...] = np.linalg.solve(t, right) if left else np.linalg.solve(t.T, right.T).T
+
+
+# ---- factors by orthogonal matrices, of matrices column by column -----------------------------------------
+def columns(buffer: Buffer, rows: int, columns: int) -> Any:
+    """The matrix whose columns follow one another in `buffer`."""
+    return matrix(buffer, columns, rows, rows).T
+
+
+def syevd(
+    n: int, vectors: int, lower: int, a: Buffer, values: Buffer, work: Buffer, size: int, whole: Buffer,
+    count: int,
+) -> int:  # fmt: skip
+    """a[n,n], a triangle of a symmetric matrix, becomes the eigenvectors if wanted; not 0 if it fails."""
+    given, side = columns(a, n, n), "L" if lower else "U"
+    try:
+        found = np.linalg.eigh(given, side)
+    except np.linalg.LinAlgError:
+        return 1
+    values[:n] = found.eigenvalues
+    if vectors:
+        given[...] = found.eigenvectors
+    return 0
+
+
+def gesdd(
+    m: int, n: int, vectors: int, a: Buffer, values: Buffer, u: Buffer, v: Buffer,
+    work: Buffer, size: int, whole: Buffer,
+) -> int:  # fmt: skip
+    """The singular values of a[m,n] and, if wanted, u[m,k] by columns, v[n,k] by rows; not 0 if it fails."""
+    least = min(m, n)
+    try:
+        found = np.linalg.svd(columns(a, m, n), full_matrices=False)
+    except np.linalg.LinAlgError:
+        return 1
+    values[:least] = found.S
+    if vectors:
+        columns(u, m, least)[...] = found.U
+        columns(v, least, n)[...] = found.Vh
+    return 0
+
+
+def geqrf(m: int, n: int, a: Buffer, factors: Buffer, work: Buffer, size: int) -> None:
+    """a[m,n] becomes R, and below it the reflections whose product is Q."""
+    given = columns(a, m, n)
+    raw, factors[: min(m, n)] = np.linalg.qr(given, mode="raw")
+    given[...] = raw.T
+
+
+def orgqr(m: int, k: int, a: Buffer, factors: Buffer, work: Buffer, size: int) -> None:
+    """a[m,k], the reflections of geqrf, becomes Q."""
+    given = columns(a, m, k)
+    found = np.eye(m, k, dtype=given.dtype)
+    for i in range(k - 1, -1, -1):
+        v = np.concatenate([np.zeros(i), np.ones(1), given[i + 1 :, i]]).astype(given.dtype)
+        found -= factors[i] * np.outer(v, v @ found)
+    given[...] = found

@@ -54,9 +54,12 @@ class Frame:
         self._own.branch(self._first)
 
     # ---- memory of a call ----
-    def slot(self, kind: ir.Type) -> Any:
-        """Memory for a value."""
-        return self._own.alloca(kind)
+    def slot(self, kind: ir.Type, first: Any = None) -> Any:
+        """Memory for a value, which may be set from the beginning on."""
+        found = self._own.alloca(kind)
+        if first is not None:
+            self._own.store(first, found)
+        return found
 
     def stack(self, size: int, dtype: DType) -> Any:
         """So many elements of the function's own memory, aligned to 64 bytes."""

@@ -20,7 +20,6 @@ from symgrad.codegen import lapack
 from symgrad.codegen.llvm_blas import BlasCaller
 from symgrad.codegen.llvm_frame import ROLLED, Frame
 from symgrad.codegen.llvm_values import BIT, BYTE, NARROW, WORD, value_type, word
-from symgrad.errors import InternalError
 from symgrad.ir.types import DType
 
 _BYTES = BYTE.as_pointer()
@@ -40,8 +39,6 @@ def places(frame: Frame, dtype: DType, buffer: Any, index: Any) -> Any:
 
 def scratch(frame: Frame, dtype: DType, count: Any, like: Any) -> Any:
     """Memory of the function for so many elements, a number that is known."""
-    if not isinstance(count, ir.Constant):
-        raise InternalError("the size of scratch memory is not a number in the text")
     return frame.stack(count.constant, dtype)
 
 
@@ -83,12 +80,22 @@ def syr2k(
     ])  # fmt: skip
 
 
+def _letters(flag: Any, blas: BlasCaller, builder: Any, letters: str) -> Any:
+    """The address of the first letter where a flag, a word, is not 0, else of the second."""
+    return blas.either(builder.icmp_signed("!=", flag, word(0)), letters)
+
+
+def _checked(frame: Frame, dtype: DType, routine: str, build: Callable[[BlasCaller], list[Any]]) -> Any:
+    """What a routine of LAPACK says at its end: 0 if all went well."""
+    blas, info = BlasCaller(frame.builder, dtype), frame.slot(NARROW)
+    blas.call(routine, [*build(blas), info])
+    return frame.builder.sext(frame.builder.load(info), WORD)
+
+
 # ---- factors and systems ----------------------------------------------------------------------------------
 def potrf(frame: Frame, dtype: DType, n: Any, a: Any) -> Any:
     """The lower triangle of a[n,n] becomes its Cholesky factor; not 0 if there is none."""
-    blas, info = BlasCaller(frame.builder, dtype), frame.slot(NARROW)
-    blas.call("potrf", [blas.letter("U"), blas.size(n), a, blas.leading(n), info])
-    return frame.builder.sext(frame.builder.load(info), WORD)
+    return _checked(frame, dtype, "potrf", lambda blas: [blas.letter("U"), blas.size(n), a, blas.leading(n)])
 
 
 def getrf(frame: Frame, dtype: DType, n: Any, a: Any, pivots: Any) -> None:
@@ -139,10 +146,53 @@ def trsm(
             ])  # fmt: skip
 
 
+# ---- factors by orthogonal matrices, of matrices column by column -----------------------------------------
+def syevd(
+    frame: Frame, dtype: DType, n: Any, vectors: Any, lower: Any, a: Any, values: Any,
+    work: Any, size: Any, whole: Any, count: Any,
+) -> Any:  # fmt: skip
+    """a[n,n], a triangle of a symmetric matrix, becomes the eigenvectors if wanted; not 0 if it fails."""
+    builder = frame.builder
+    return _checked(frame, dtype, "syevd", lambda blas: [
+        _letters(vectors, blas, builder, "VN"), _letters(lower, blas, builder, "LU"),
+        blas.size(n), a, blas.leading(n), values, work, blas.size(size),
+        builder.bitcast(whole, NARROW.as_pointer()), blas.size(count),
+    ])  # fmt: skip
+
+
+def gesdd(
+    frame: Frame, dtype: DType, m: Any, n: Any, vectors: Any, a: Any, values: Any, u: Any, v: Any,
+    work: Any, size: Any, whole: Any,
+) -> Any:  # fmt: skip
+    """The singular values of a[m,n] and, if wanted, u[m,k] by columns, v[n,k] by rows; not 0 if it fails."""
+    builder = frame.builder
+    least = builder.select(builder.icmp_signed("<", m, n), m, n)
+    return _checked(frame, dtype, "gesdd", lambda blas: [
+        _letters(vectors, blas, builder, "SN"), blas.size(m), blas.size(n), a, blas.leading(m), values,
+        u, blas.leading(m), v, blas.leading(least), work, blas.size(size),
+        builder.bitcast(whole, NARROW.as_pointer()),
+    ])  # fmt: skip
+
+
+def geqrf(frame: Frame, dtype: DType, m: Any, n: Any, a: Any, factors: Any, work: Any, size: Any) -> None:
+    """a[m,n] becomes R, and below it the reflections whose product is Q."""
+    _checked(frame, dtype, "geqrf", lambda blas: [
+        blas.size(m), blas.size(n), a, blas.leading(m), factors, work, blas.size(size),
+    ])  # fmt: skip
+
+
+def orgqr(frame: Frame, dtype: DType, m: Any, k: Any, a: Any, factors: Any, work: Any, size: Any) -> None:
+    """a[m,k], the reflections of geqrf, becomes Q."""
+    _checked(frame, dtype, "orgqr", lambda blas: [
+        blas.size(m), blas.size(k), blas.size(k), a, blas.leading(m), factors, work, blas.size(size),
+    ])  # fmt: skip
+
+
 # What a routine may call, and the code in its place.
 CALLS: dict[Callable[..., Any], Callable[..., Any]] = {
     lapack.at: at, lapack.places: places, lapack.scratch: scratch,
     lapack.copied: copied, lapack.cleared: cleared,
     lapack.gemm: gemm, lapack.syr2k: syr2k, lapack.potrf: potrf, lapack.getrf: getrf,
     lapack.sygst: sygst, lapack.trsm: trsm,
+    lapack.syevd: syevd, lapack.gesdd: gesdd, lapack.geqrf: geqrf, lapack.orgqr: orgqr,
 }  # fmt: skip

@@ -29,12 +29,23 @@ from symgrad.codegen import lapack
 from symgrad.codegen.llvm_frame import ROLLED, Frame
 from symgrad.codegen.llvm_lapack import CALLS
 from symgrad.codegen.llvm_routine_values import Node, Values
-from symgrad.codegen.llvm_values import BIT, VOID, WORD, pointer_type, store, value_type, word
+from symgrad.codegen.llvm_values import (
+    BIT,
+    BYTE,
+    VOID,
+    WORD,
+    external,
+    pointer_type,
+    store,
+    value_type,
+    word,
+)
 from symgrad.errors import InternalError, Loc
 from symgrad.ir.types import I64, DType
 from symgrad.syntax import parse_module
 
 Routine = Callable[..., Any]
+_BYTES = BYTE.as_pointer()
 
 
 def routine(module: ir.Module, function: Routine, dtype: DType) -> ir.Function:
@@ -104,6 +115,7 @@ class _Emitter:
         self._frame = Frame(made)
         self._values = Values(self._frame, dtype, function, self._called, self._refused)
         self._again: list[ir.Block] = []  # where each open loop goes on
+        self._taken: list[Any] = []  # where the addresses of memory are that is given back at the end
 
     def emit(self) -> ir.Function:
         """The function."""
@@ -115,7 +127,7 @@ class _Emitter:
         if not frame.builder.block.is_terminated:
             if self._result != VOID:
                 raise self._refused(body[-1], "a path that ends without a result")
-            frame.builder.ret_void()
+            self._leave()
         frame.close()
         return frame.function
 
@@ -153,9 +165,9 @@ class _Emitter:
             case ast.Continue():
                 builder.branch(self._again[-1])
             case ast.Return(None) if self._result == VOID:
-                builder.ret_void()
+                self._leave()
             case ast.Return(ast.expr() as given) if self._result != VOID:
-                builder.ret(self._values.of_type(given, value(given), self._result))
+                self._leave(self._values.of_type(given, value(given), self._result))
             case ast.Expr(ast.Call() as call):
                 self._values.call(call)
             case _:
@@ -213,6 +225,32 @@ class _Emitter:
             hints += ROLLED
         self._values.known = before  # the loop may not have run
 
+    # ---- leaving ----
+    def _leave(self, result: Any = None) -> None:
+        """The routine ends, and what memory it has taken goes back."""
+        builder = self._frame.builder
+        for cell in self._taken:
+            external(builder, "free", VOID, [builder.load(cell)])
+        if result is None:
+            builder.ret_void()
+        else:
+            builder.ret(result)
+
+    def _memory(self, call: ast.Call, count: Any) -> Any:
+        """Memory for elements of a number that is not known yet; the routine fails if there is none."""
+        if self._result != WORD:
+            raise self._refused(call, "a routine that cannot fail has no memory of a size that is not known")
+        builder = self._frame.builder
+        cell = self._frame.slot(_BYTES, ir.Constant(_BYTES, None))
+        size = builder.mul(count, word(self._dtype.itemsize))
+        # One byte more: of none, the address may be null.
+        found = external(builder, "malloc", _BYTES, [builder.add(size, word(1))])
+        builder.store(found, cell)
+        self._taken.append(cell)
+        with builder.if_then(builder.icmp_unsigned("==", found, ir.Constant(_BYTES, None)), likely=False):
+            self._leave(word(1))
+        return builder.bitcast(found, pointer_type(self._dtype))
+
     # ---- calls ----
     def _called(self, call: ast.Call, function: Routine, args: Sequence[ast.expr]) -> Any:
         """The result of a routine, or of LLVM code in the place of one."""
@@ -228,12 +266,11 @@ class _Emitter:
             self._values.of_type(arg, self._values.value(arg), kind)
             for arg, kind in zip(args, kinds, strict=True)
         ]
+        if function is lapack.scratch and not isinstance(given[0], ir.Constant):
+            return self._memory(call, given[0])
         if emit is None:
             return self._frame.builder.call(routine(self._frame.builder.module, function, self._dtype), given)
-        try:
-            return emit(self._frame, self._dtype, *given)
-        except InternalError as error:
-            raise self._refused(call, error.what) from error
+        return emit(self._frame, self._dtype, *given)
 
 
 def _range(given: Sequence[Any]) -> tuple[Any, Any, Any]:

@@ -19,7 +19,7 @@ import scipy
 from llvmlite import binding
 
 BLAS = ("gemm", "gemv", "trsm", "trsv", "syr2k")
-LAPACK = ("potrf", "getrf", "sygst")
+LAPACK = ("potrf", "getrf", "sygst", "syevd", "gesdd", "geqrf", "orgqr")
 
 
 def published(name: str) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 from numba.core import types
 from numba.np.numpy_support import as_dtype
 
+from symgrad.codegen.determinant_routines import cofactor
 from symgrad.codegen.linalg_routines import (
     cholesky,
     congruence,
@@ -26,10 +27,12 @@ from symgrad.codegen.numba_support import Buffer, lowers
 from symgrad.codegen.routines import ROUTINES
 from symgrad.codegen.scan_routines import cumextreme, cumprod, cumsum, recurrence
 from symgrad.codegen.sort_routines import ranking
+from symgrad.codegen.spectral_routines import divided, eigh, eigvalsh, qr, svd, svdvals
 
 __all__ = [
-    "cholesky", "congruence", "cumextreme", "cumprod", "cumsum", "lu", "lu_solve", "ranking", "recurrence",
-    "triangular_product", "triangular_solve",
+    "cholesky", "cofactor", "congruence", "cumextreme", "cumprod", "cumsum", "divided", "eigh", "eigvalsh",
+    "lu", "lu_solve", "qr", "ranking", "recurrence", "svd", "svdvals", "triangular_product",
+    "triangular_solve",
 ]  # fmt: skip
 
 register_blas()  # before code that calls them is loaded

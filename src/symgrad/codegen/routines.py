@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from symgrad.codegen import linalg_routines, scan_routines, sort_routines
+from symgrad.codegen import (
+    determinant_routines,
+    linalg_routines,
+    scan_routines,
+    sort_routines,
+    spectral_routines,
+)
 
 ROUTINES: dict[str, Callable[..., int]] = {
     **linalg_routines.ROUTINES,
+    **spectral_routines.ROUTINES,
+    **determinant_routines.ROUTINES,
     **scan_routines.ROUTINES,
     **sort_routines.ROUTINES,
 }

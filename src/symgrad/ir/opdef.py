@@ -359,6 +359,14 @@ class Staged(ABC):
         """The stand-in for the result of the op on these operands."""
 
 
+@dataclass(frozen=True)
+class Part:
+    """What an op gives is part of what a larger one gives, on the same operands and attributes."""
+
+    whole: OpDef
+    take: Callable[..., Any]  # fn(whole) -> the result, as NumPy code
+
+
 @dataclass(frozen=True, eq=False)
 class OpDef:
     """All there is to know about an op."""
@@ -377,6 +385,7 @@ class OpDef:
     structure: Callable[[tuple[Structure, ...], dict[str, Attr]], Structure] | None = None  # by the operands'
     commutative: bool = False  # two operands may change places: the same bits come out
     law: Law | None = None  # what it makes of operands that are shifted or scaled
+    part: Part | None = None  # it is taken from there where that is computed anyway
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

@@ -30,6 +30,7 @@ from symgrad.trace import (
     numpy_api_scans,
     numpy_api_shapes,
     numpy_api_sorting,
+    numpy_api_spectral,
     ufunc_methods,
     ufuncs,
 )
@@ -71,6 +72,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **numpy_api_scans.TABLE,
     **numpy_api_shapes.TABLE,
     **numpy_api_sorting.TABLE,
+    **numpy_api_spectral.TABLE,
 }
 
 # Functions to which a list is several arrays, not one.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy
 
 from symgrad.errors import DTypeError, ShapeError
-from symgrad.ir.ops import linalg
+from symgrad.ir.ops import determinants, linalg
 from symgrad.ir.types import F64
-from symgrad.trace.lifting import as_dtype, fit, strong, the_tracer, to_shape, tracer_of
+from symgrad.trace.lifting import as_dtype, axes_of, fit, strong, the_tracer, to_shape, tracer_of
 from symgrad.trace.places import caller
 from symgrad.trace.tracer import Tracer
 
@@ -79,18 +81,41 @@ def inv(a: Any) -> Any:
     return linalg.solve(a, one, transposed=0)
 
 
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    """The inverse of a as a map from its last axes to its first `ind`."""
+    ind = operator.index(ind)
+    if ind <= 0:
+        raise ShapeError(f"np.linalg.tensorinv: ind={ind} is not positive", loc=caller())
+    after = (*a.shape[ind:], *a.shape[:ind])
+    return np.reshape(inv(np.reshape(a, (prod(a.shape[ind:]), -1))), after)
+
+
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    """x for which the sum of a x over the axes of x is b."""
+    like = the_tracer((a, b))
+    a, b = tracer_of(a, like), tracer_of(b, like)
+    if axes is not None:
+        last = axes_of(axes, a.ndim)
+        a = np.transpose(a, (*(k for k in range(a.ndim) if k not in last), *last))
+    shape = a.shape[b.ndim :]
+    size = prod(shape)
+    if a.size != size**2 or b.size != size:
+        raise ShapeError(f"np.linalg.tensorsolve: {a.type} is no square map to {b.type}", loc=caller())
+    return np.reshape(solve(np.reshape(a, (size, size)), np.reshape(b, size)), shape)
+
+
 _SignAndLog = type(numpy.linalg.slogdet(numpy.eye(1)))  # NumPy's named tuple
 
 
 def det(a: Any) -> Any:
     """The determinant."""
-    return linalg.det(square("np.linalg.det", a))
+    return determinants.det(square("np.linalg.det", a))
 
 
 def slogdet(a: Any) -> Any:
     """The sign of the determinant, and the logarithm of its magnitude."""
     a = square("np.linalg.slogdet", a)
-    return _SignAndLog(linalg.det_sign(a), linalg.logabsdet(a))
+    return _SignAndLog(determinants.det_sign(a), determinants.logabsdet(a))
 
 
 TABLE: dict[Any, Callable[..., Any]] = {
@@ -99,4 +124,6 @@ TABLE: dict[Any, Callable[..., Any]] = {
     np.linalg.inv: inv,
     np.linalg.det: det,
     np.linalg.slogdet: slogdet,
+    np.linalg.tensorinv: tensorinv,
+    np.linalg.tensorsolve: tensorsolve,
 }

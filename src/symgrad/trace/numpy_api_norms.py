@@ -9,14 +9,19 @@ from typing import Any
 import numpy
 
 from symgrad.errors import ShapeError, UnsupportedError
+from symgrad.ir.ops.singular import svdvals
 from symgrad.ir.types import F64
 from symgrad.trace.lifting import as_dtype, axis_of, several, strong
+from symgrad.trace.numpy_api_linalg import real_matrix
 from symgrad.trace.numpy_api_reductions import safe_sqrt
 from symgrad.trace.places import caller
 from symgrad.trace.tracer import Tracer
 
 # The stubs of NumPy do not know that its functions give tracers for tracers.
 np: Any = numpy
+
+
+_BY_SINGULAR_VALUES: dict[Any, Callable[..., Any]] = {2: np.max, -2: np.min, "nuc": np.sum}
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
@@ -73,17 +78,20 @@ def _vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:
-    """The Frobenius norm, and those that are extremes of sums over rows or columns."""
+    """The Frobenius norm, extremes of sums over rows or columns, and those by singular values."""
     row, column = axes
     if row == column:
         raise ShapeError("np.linalg.norm: an axis is named twice", loc=caller())
     if ord is None or ord in ("f", "fro"):
         return safe_sqrt(np.sum(x * x, axis=axes, keepdims=keepdims))
+    if ord in _BY_SINGULAR_VALUES:
+        s = svdvals(real_matrix("np.linalg.norm", np.moveaxis(x, axes, (-2, -1))))
+        found = _BY_SINGULAR_VALUES[ord](s, axis=-1)
+        return np.expand_dims(found, axes) if keepdims else found
     if isinstance(ord, str) or ord not in (1, -1, np.inf, -np.inf):
+        why = "NumPy has no such norm"
         raise UnsupportedError(
-            f"np.linalg.norm: the matrix norm {ord!r} is not supported",
-            loc=caller(),
-            why="it needs singular values" if ord in (2, -2, "nuc") else "NumPy has no such norm",
+            f"np.linalg.norm: the matrix norm {ord!r} is not supported", loc=caller(), why=why
         )
     summed, ranged = (row, column) if abs(ord) == 1 else (column, row)
     sums = np.sum(np.abs(x), axis=summed, keepdims=True)

@@ -111,6 +111,46 @@ def _order(name: str, m: Any) -> int:
     return order
 
 
+# ---- fitted ------------------------------------------------------------------------------------------------
+def polyfit(
+    x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False
+) -> Any:
+    """The coefficients for which the sum of the squares of w (p(x) - y) is least, and what else is wanted."""
+    like = the_tracer((x, y, w))
+    x, y = (
+        each if each.dtype.kind == "f" else as_dtype(each, F64)
+        for each in (tracer_of(x, like), tracer_of(y, like))
+    )
+    order = _order("polyfit", deg) + 1
+    if x.ndim != 1 or x.size == 0 or y.ndim not in (1, 2) or y.shape[0] != x.size:
+        raise ShapeError(f"polyfit: {x.type} and {y.type} are not points to fit", loc=caller())
+    rcond = x.size * float(np.finfo(x.dtype).eps) if rcond is None else rcond
+    powers = vander(x, order)
+    if w is not None:
+        weights = tracer_of(w, like)
+        if weights.ndim != 1 or weights.size != x.size:
+            raise ShapeError(f"polyfit: the weights are {weights.type}", loc=caller())
+        powers, y = powers * weights[:, None], y * (weights if y.ndim == 1 else weights[:, None])
+    scale = np.sqrt(np.sum(powers * powers, axis=0))
+    powers = powers / scale
+    c, residuals, rank, s = np.linalg.lstsq(powers, y, rcond)
+    c = c / (scale if y.ndim == 1 else scale[:, None])
+    if full:
+        return c, residuals, rank, s, rcond
+    return (c, _covariance(powers, scale, residuals, y.ndim, cov)) if cov else c
+
+
+def _covariance(powers: Any, scale: Any, residuals: Any, rank: int, cov: Any) -> Any:
+    """That of the coefficients, where the residuals say what the variance is unless it is `unscaled`."""
+    count, order = powers.shape
+    base = np.linalg.inv(powers.T @ powers) / (scale[:, None] * scale)
+    if isinstance(cov, str) and cov == "unscaled":
+        return base if rank == 1 else base[:, :, None]
+    if count <= order:
+        raise ShapeError(f"polyfit: no covariance of {order} coefficients by {count} points", loc=caller())
+    return (base if rank == 1 else base[:, :, None]) * (residuals / (count - order))
+
+
 TABLE: dict[Any, Callable[..., Any]] = {
     np.polyval: polyval,
     np.vander: vander,
@@ -120,4 +160,5 @@ TABLE: dict[Any, Callable[..., Any]] = {
     np.polymul: polymul,
     np.polyder: polyder,
     np.polyint: polyint,
+    np.polyfit: polyfit,
 }

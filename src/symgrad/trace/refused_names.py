@@ -20,11 +20,11 @@ _REFUSED: tuple[tuple[str, str, str], ...] = (
     ),
     ("its remainder's size depends on values", "use np.polyval of both, or np.convolve", "polydiv"),
     (
-        "there are no eigenvalues, singular values and least squares yet",
-        "use np.linalg.solve, or np.linalg.cholesky",
-        "cond eig eigh eigvals eigvalsh lstsq matrix_rank pinv qr svd svdvals tensorinv tensorsolve "
-        "polyfit roots",
+        "its eigenvalues may be complex, and there are no complex numbers yet",
+        "of a symmetric matrix use np.linalg.eigh or np.linalg.eigvalsh",
+        "eig eigvals",
     ),
+    ("zeros may be complex, and there are no complex numbers yet", "solve for the real ones", "roots"),
     (
         "there are no complex numbers yet",
         _COMPLEX,

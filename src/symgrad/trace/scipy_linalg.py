@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from symgrad.errors import UnsupportedError
-from symgrad.ir.ops import linalg, triangular
+from symgrad.ir.ops import determinants, triangular
 from symgrad.trace import numpy_api_linalg
 from symgrad.trace.lifting import find_tracer, the_tracer, tracer_of
 from symgrad.trace.numpy_api_linalg import right_hand_sides, square
@@ -88,7 +88,7 @@ def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
 
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The determinant."""
-    return linalg.det(_one_matrix("scipy.linalg.det", a))
+    return determinants.det(_one_matrix("scipy.linalg.det", a))
 
 
 TABLE: dict[str, Callable[..., Any]] = {

@@ -9,6 +9,8 @@ from symgrad.ir.ops import (
     constants,
     contraction,
     control,
+    determinants,
+    eigen,
     elementwise,
     gamma,
     indexing,
@@ -16,6 +18,7 @@ from symgrad.ir.ops import (
     reductions,
     scans,
     shapes,
+    singular,
     sorting,
     special,
     triangular,
@@ -36,6 +39,9 @@ FAMILIES: dict[str, tuple[OpDef, ...]] = {
     "sorting": sorting.OPS,
     "triangular": triangular.OPS,
     "linalg": linalg.OPS,
+    "eigen": eigen.OPS,
+    "singular": singular.OPS,
+    "determinants": determinants.OPS,
     "constants": constants.OPS,
     "control": control.OPS,
 }
@@ -45,8 +51,9 @@ OPS: dict[str, OpDef] = {op.name: op for family in FAMILIES.values() for op in f
 BY_UFUNC: dict[np.ufunc, OpDef] = {op.ufunc: op for op in OPS.values() if op.ufunc is not None}
 
 __all__ = [
-    "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "cond", "constant", "constants",
-    "contraction", "control", "dim", "einsum", "elementwise", "factors", "for_loop", "gamma", "indexing",
-    "iota", "join_spec", "kernel", "linalg", "measure", "reductions", "scans", "shapes", "sorting", "special",
-    "split_spec", "triangular", "while_loop",
+    "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "cond", "constant",
+    "constants", "contraction", "control", "determinants", "dim", "eigen", "einsum", "elementwise",
+    "factors", "for_loop", "gamma", "indexing", "iota", "join_spec", "kernel", "linalg", "measure",
+    "reductions", "scans", "shapes", "singular", "sorting", "special", "split_spec", "triangular",
+    "while_loop",
 ]  # fmt: skip

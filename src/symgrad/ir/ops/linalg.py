@@ -1,4 +1,4 @@
-"""Factors, general systems and determinants of the matrices of the last two axes.
+"""Factors and general systems of the matrices of the last two axes.
 
 A matrix that is solved with is factored once: `solve` and the determinants are composed of `lu`, which is
 put in their place after differentiation, so that equal factorisations, the adjoint's too, become one.
@@ -13,9 +13,7 @@ import numpy
 from symgrad.errors import ShapeError
 from symgrad.ir import dims
 from symgrad.ir.dims import Dim
-from symgrad.ir.opdef import Composed, Example, Jvp, Library, LinearIn, OpDef, Undefined, Zero
-from symgrad.ir.ops.constants import iota
-from symgrad.ir.ops.indexing import made
+from symgrad.ir.opdef import Composed, Example, Jvp, Library, LinearIn, OpDef, Undefined
 from symgrad.ir.ops.triangular import (
     SINGULAR,
     congruence,
@@ -27,7 +25,7 @@ from symgrad.ir.ops.triangular import (
     triangular_solve,
     turned,
 )
-from symgrad.ir.types import F64, ArrayType, array_type, type_of
+from symgrad.ir.types import F64, ArrayType, array_type
 
 # The stubs of NumPy do not know that its functions give tracers for tracers.
 np: Any = numpy
@@ -53,10 +51,6 @@ def _infer_lu_solve(f: ArrayType, b: ArrayType, transposed: int) -> ArrayType:
     if f.rank < 2 or not dims.equal(f.shape[-2], dims.add(f.shape[-1], 1)):
         raise ShapeError(f"lu_solve: {f} is no factorisation")
     return fits("lu_solve", f.with_shape((*f.shape[:-2], f.shape[-1], f.shape[-1])), b, -2)
-
-
-def _infer_determinant(a: ArrayType) -> ArrayType:
-    return a.with_shape(square("determinant", a).shape[:-2])
 
 
 # ---- cholesky ---------------------------------------------------------------------------------------------
@@ -165,15 +159,15 @@ def _arguments_lu_solve(f: ArrayType, b: ArrayType, transposed: int) -> tuple[Di
     return (f.shape[-1], b.shape[-1], transposed)
 
 
-_LATE = Undefined("it takes the place of solve and its kin after differentiation")
+LATE = Undefined("it takes the place of solve and its kin after differentiation")
 lu = OpDef(
-    "lu", _evaluate_lu, _infer_lu, _LATE, Library("lu", _arguments_lu),
+    "lu", _evaluate_lu, _infer_lu, LATE, Library("lu", _arguments_lu),
     "a P = L U packed in one matrix, the diagonal of U being ones; below, the columns that P exchanges",
     examples=(Example((array_type(F64, 4, 4),)), Example((array_type(F64, 2, 3, 3),)),
               Example((array_type(F64, 0, 0),))),
 )  # fmt: skip
 lu_solve = OpDef(
-    "lu_solve", _evaluate_lu_solve, _infer_lu_solve, _LATE,
+    "lu_solve", _evaluate_lu_solve, _infer_lu_solve, LATE,
     Library("lu_solve", _arguments_lu_solve, over=1, fails=SINGULAR),
     "op(a)⁻¹ b by the factorisation of a that lu gives",
     examples=tuple(
@@ -183,54 +177,4 @@ lu_solve = OpDef(
 )  # fmt: skip
 
 
-# ---- determinants -----------------------------------------------------------------------------------------
-def _pivots(a: Any) -> tuple[Any, Any]:
-    """The diagonal of L, and the sign of P."""
-    f = lu(a)
-    n = type_of(a).shape[-1]
-    own = np.diagonal(f[..., :n, :], axis1=-2, axis2=-1)
-    # An op: an array of numbers would be a hidden input, which a composition cannot have.
-    places = made(iota, a, array_type(type_of(a).dtype, n), axis=0)
-    moved = np.sum((f[..., n, :] != places).astype(np.int64), axis=-1)
-    return own, (1 - 2 * (moved % 2)).astype(type_of(a).dtype)
-
-
-def _composed_sign(a: Any) -> Any:
-    own, sign = _pivots(a)
-    return sign * np.prod(np.sign(own), axis=-1)
-
-
-def _composed_determinant(a: Any) -> Any:
-    own, sign = _pivots(a)
-    return sign * np.prod(own, axis=-1)
-
-
-def _trace_of_solution(a: Any, a_dot: Any) -> Any:
-    """tr(a⁻¹ ȧ)"""
-    return np.trace(solve(a, a_dot, transposed=0), axis1=-2, axis2=-1)
-
-
-def _determinant_examples() -> tuple[Example, ...]:
-    return (
-        Example((array_type(F64, 3, 3),), diagonal=6.0), Example((array_type(F64, 2, 3, 3),), diagonal=-6.0),
-        Example((array_type(F64, 0, 0),)),
-    )  # fmt: skip
-
-
-logabsdet = OpDef(
-    "logabsdet", lambda a: np.asarray(np.linalg.slogdet(a)[1]), _infer_determinant,
-    Jvp(lambda dots, y, a: _trace_of_solution(a, dots[0])),
-    Composed(lambda a: np.sum(np.log(np.abs(_pivots(a)[0])), axis=-1)),
-    "log |det a|", examples=_determinant_examples(), convention="an error at singular matrices",
-)  # fmt: skip
-det_sign = OpDef(
-    "det_sign", lambda a: np.asarray(np.linalg.slogdet(a)[0]), _infer_determinant, Zero(),
-    Composed(_composed_sign), "the sign of det a", examples=_determinant_examples(),
-)  # fmt: skip
-det = OpDef(
-    "det", lambda a: np.asarray(np.linalg.det(a)), _infer_determinant,
-    Jvp(lambda dots, y, a: y * _trace_of_solution(a, dots[0])), Composed(_composed_determinant),
-    "det a", examples=_determinant_examples(), convention="an error at singular matrices",
-)  # fmt: skip
-
-OPS: tuple[OpDef, ...] = (cholesky, solve, lu, lu_solve, logabsdet, det_sign, det)
+OPS: tuple[OpDef, ...] = (cholesky, solve, lu, lu_solve)
