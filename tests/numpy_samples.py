@@ -12,6 +12,7 @@ import numpy as np
 from symgrad.ir.core import Function, Value
 from symgrad.ir.interpreter import interpret
 from symgrad.ir.types import array_type
+from symgrad.passes.pairs import pairs
 from symgrad.trace.dispatch import NUMPY
 from symgrad.trace.tracer import Recorder, Tracer
 from symgrad.trace.writes_in_place import InPlace
@@ -38,7 +39,13 @@ SAMPLES: dict[str, Any] = {
     "m": _RNG.integers(0, 3, size=5),
     "i8": np.array([1, -3, 100], np.int8),
     "b": _RNG.normal(size=(3, 4)) > 0,
+    "z": _RNG.normal(size=(3, 4)) + 1j * _RNG.normal(size=(3, 4)),
+    "u": _RNG.normal(size=(3, 4)) + 1j * _RNG.normal(size=(3, 4)),
+    "c": _RNG.normal(size=4) + 1j * _RNG.normal(size=4),
+    "Z": _RNG.normal(size=(4, 4)) + 1j * _RNG.normal(size=(4, 4)),
+    "g": (_RNG.normal(size=4) + 1j * _RNG.normal(size=4)).astype(np.complex64),
     "s": 0.7,  # a Python number
+    "j": 0.5 - 2j,
     "k": np.int64(2),  # a NumPy scalar
 }
 
@@ -55,7 +62,9 @@ class Trace:
 def weak_of(x: object) -> Any:
     """The Python type of a plain number; None for arrays and NumPy's scalars."""
     return (
-        None if isinstance(x, np.generic) else next((t for t in (bool, int, float) if isinstance(x, t)), None)
+        None
+        if isinstance(x, np.generic)
+        else next((t for t in (bool, int, float, complex) if isinstance(x, t)), None)
     )
 
 
@@ -84,6 +93,17 @@ def trace(fn: Callable[..., Any], *args: Any) -> Trace:
     )
 
 
+def interpret_on_pairs(function: Function, *args: Any) -> tuple[Any, ...]:
+    """The results of a function on complex numbers, computed on pairs of reals."""
+    given = [np.stack([a.real, a.imag], -1) if a.dtype.kind == "c" else a for a in args]
+    found = interpret(pairs(function), *given)
+    kinds = [v.type for v in function.body.results]
+    return tuple(
+        np.ascontiguousarray(y).view(t.dtype)[..., 0] if t.is_complex else y
+        for y, t in zip(found, kinds, strict=True)
+    )
+
+
 def agree(fn: Callable[..., Any], *args: Any, rtol: float = 1e-13) -> Trace:
     """Check that the traced function has NumPy's dtypes, shapes and values; return the trace."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -91,12 +111,15 @@ def agree(fn: Callable[..., Any], *args: Any, rtol: float = 1e-13) -> Trace:
         expected = fn(*args)
         found = trace(fn, *args)
         results = interpret(found.function, *map(np.asarray, args), *found.hidden)
+        paired = interpret_on_pairs(found.function, *map(np.asarray, args), *found.hidden)
     assert nesting(found.result) == nesting(expected)
-    for got, want, leaf in zip(results, leaves(expected), leaves(found.result), strict=True):
+    every = zip(results, paired, leaves(expected), leaves(found.result), strict=True)
+    for plain, pair, want, leaf in every:
         wanted = np.asarray(want)
-        assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
-        close = max(rtol, 8 * float(np.finfo(wanted.dtype).eps)) if wanted.dtype.kind == "f" else 0
-        np.testing.assert_allclose(got, wanted, rtol=close, atol=close)
+        close = max(rtol, 8 * float(np.finfo(wanted.dtype).eps)) if wanted.dtype.kind in "fc" else 0
+        for got in (plain, pair):
+            assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
+            np.testing.assert_allclose(got, wanted, rtol=close, atol=close)
         if isinstance(leaf, Tracer):
             assert leaf.weak is weak_of(want)
     return found

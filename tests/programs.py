@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,28 @@ from symgrad.errors import Loc
 from symgrad.ir import dims
 from symgrad.ir.builder import Builder
 from symgrad.ir.core import Function, Value
-from symgrad.ir.opdef import Composed, Example, Gather, Library, Measure, OpDef, Scatter
+from symgrad.ir.opdef import Composed, Example, Gather, Library, Measure, OnPairs, OpDef, Scatter
 from symgrad.ir.ops import OPS
+from symgrad.passes.pairs import pairs
 
 Array = np.ndarray[Any, Any]
 
 EXAMPLES: tuple[tuple[OpDef, Example], ...] = tuple((op, e) for op in OPS.values() for e in op.examples)
 
+
+def has_complex(op: OpDef, example: Example) -> bool:
+    """Whether an operand or the result is complex."""
+    return isinstance(op.lowering, OnPairs) or any(t.is_complex for t in example.operands)
+
+
 # Those that random operands cannot make fail, as a singular matrix does.
-RANDOM = [(op, e) for op, e in EXAMPLES if not isinstance(op.lowering, Library | Composed)]
+RANDOM = [
+    (op, e)
+    for op, e in EXAMPLES
+    if not isinstance(op.lowering, Library | Composed) and not has_complex(op, e)
+]
+REAL = [(op, e) for op, e in EXAMPLES if not has_complex(op, e)]
+COMPLEX = [(op, e) for op, e in EXAMPLES if has_complex(op, e)]
 
 HINTS = ("", "", "x", "w", "x_1", "w.0", "θ")
 LOCS = (None, Loc("model.py", 5), Loc("model.py", 12, via=("vjp",)), Loc("<stdin>", 1, via=("jvp", "vjp")))
@@ -57,7 +70,13 @@ def random_array(
 def operands_of(rng: np.random.Generator, example: Example, params: tuple[Value, ...]) -> list[Array]:
     """Random operands of an example; matrices of the first one are as far from singular as it says."""
     found = [random_array(rng, p, example.bound or 0, example.domain) for p in params]
-    return with_diagonal(found, example.diagonal)
+    return with_diagonal(with_fixed(found, example), example.diagonal)
+
+
+def with_fixed(operands: list[Array], example: Example) -> list[Array]:
+    """The operands, with those of an example that must be what they are."""
+    fixed = {} if example.fixed is None else example.fixed(*example.operands)
+    return [fixed.get(k, x) for k, x in enumerate(operands)]
 
 
 def with_diagonal(operands: list[Array], diagonal: float) -> list[Array]:
@@ -69,7 +88,13 @@ def with_diagonal(operands: list[Array], diagonal: float) -> list[Array]:
 
 
 def alone(op: OpDef, example: Example) -> Program:
-    """The op on params of its example's types."""
+    """The op on params of its example's types; on pairs of reals where it has complex numbers."""
+    made = as_traced(op, example)
+    return replace(made, function=pairs(made.function))
+
+
+def as_traced(op: OpDef, example: Example) -> Program:
+    """The op on params of its example's types, complex ones too."""
     builder = Builder()
     params = tuple(Value(t) for t in example.operands)
     result = builder.emit(op, params, dict(example.attrs), example.type)

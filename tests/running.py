@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from programs import with_diagonal
+from programs import with_diagonal, with_fixed
 from symgrad.codegen.llvm_machine import loaded, object_code
 from symgrad.codegen.llvm_program import llvm_text
 from symgrad.codegen.module_source import ModuleSource
@@ -65,7 +65,8 @@ def alone(op: OpDef, example: Example) -> Function:
 def arguments(example: Example, seed: int = 0) -> list[Any]:
     """Random operands of an example."""
     rng = np.random.default_rng(seed)
-    return with_diagonal([_random(rng, t, example) for t in example.operands], example.diagonal)
+    found = [_random(rng, t, example) for t in example.operands]
+    return with_diagonal(with_fixed(found, example), example.diagonal)
 
 
 def _random(rng: np.random.Generator, t: ArrayType, example: Example) -> Any:

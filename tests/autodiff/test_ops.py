@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from programs import EXAMPLES, alone, operands_of
+from programs import EXAMPLES, alone, has_complex, operands_of
 from symgrad.ir.core import Block, Function
 from symgrad.ir.interpreter import interpret
 from symgrad.ir.opdef import Example, OpDef, Undefined
@@ -33,12 +33,13 @@ def operands(op: OpDef, example: Example) -> list[Array]:
 
 def smooth(op: OpDef, example: Example) -> bool:
     """Whether the op on the example's operands has a derivative to check."""
-    result = one_op(op, example).body.results[0]
+    body = one_op(op, example).body
+    result = body.results[0]
     return (
         op is not OPS["stop_gradient"]
-        and not isinstance(op.derivative, Undefined)
+        and (has_complex(op, example) or not isinstance(op.derivative, Undefined))
         and result.type.dtype == F64
-        and any(t.dtype == F64 for t in example.operands)
+        and any(p.type.dtype == F64 for p in body.params)
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from programs import EXAMPLES, alone
+from programs import REAL, alone
 from symgrad.ir.interpreter import interpret
 from symgrad.ir.opdef import Example, Library, OpDef, Scalar
 from symgrad.ir.overwriting import can_overwrite
@@ -13,7 +13,7 @@ from symgrad.ir.parser import parse_function
 from symgrad.ir.verifier import diagnose, verify
 
 # A routine of a library works in place by itself, in an operand that it names.
-POINTWISE = [(op, e) for op, e in EXAMPLES if not isinstance(op.lowering, Library)]
+POINTWISE = [(op, e) for op, e in REAL if not isinstance(op.lowering, Library)]
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_an_operand_that_can_be_overwritten_is_read_at_its_own_position(op: OpDe
             assert set(np.flatnonzero(differs)) <= {position}
 
 
-@pytest.mark.parametrize(("op", "example"), [(o, e) for o, e in EXAMPLES if isinstance(o.lowering, Scalar)])
+@pytest.mark.parametrize(("op", "example"), [(o, e) for o, e in REAL if isinstance(o.lowering, Scalar)])
 def test_elementwise_ops_may_overwrite_operands_of_the_size_of_the_result(
     op: OpDef, example: Example
 ) -> None:

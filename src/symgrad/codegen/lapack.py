@@ -52,6 +52,15 @@ def _vector(buffer: Buffer, size: int, stride: int) -> Any:
     return as_strided(buffer, (size,), (stride * buffer.itemsize,))
 
 
+# ---- loops ------------------------------------------------------------------------------------------------
+def lanes(count: int) -> range:
+    """The numbers below `count`, for a loop none of whose iterations reads or writes what another writes.
+
+    They may run at once.
+    """
+    return range(count)
+
+
 # ---- products ---------------------------------------------------------------------------------------------
 def gemm(
     trans_a: bool, trans_b: bool, m: int, n: int, k: int,

@@ -17,7 +17,8 @@ from symgrad.ir.affine import Affine
 from symgrad.ir.dims import affine
 from symgrad.ir.types import DType
 
-Hint: TypeAlias = tuple[str, *tuple[int, ...]]  # a property of a loop, and its value
+# A property of a loop, and its value.
+Hint: TypeAlias = "tuple[str, *tuple[int | ir.MDValue, ...]]"
 # Left as it is: more code of a loop around calls, or of one over a row, makes nothing faster.
 ROLLED: tuple[Hint, ...] = (
     ("llvm.loop.unroll.disable",),
@@ -28,10 +29,21 @@ ROLLED: tuple[Hint, ...] = (
 
 def _loop_hints(module: ir.Module, hints: Sequence[Hint]) -> ir.MDValue:
     """The metadata of one loop, which names itself first so that no other loop shares it."""
-    listed = [module.add_metadata([name, *(ir.Constant(NARROW, n) for n in rest)]) for name, *rest in hints]
+    listed = [
+        module.add_metadata([name, *(ir.Constant(NARROW, n) if isinstance(n, int) else n for n in rest)])
+        for name, *rest in hints
+    ]
     found = ir.MDValue(module, listed, name=str(len(module.metadata)))
     found.operands = (found, *listed)
     return found
+
+
+class _Group(ir.MDValue):
+    """A group of accesses to memory: a node that is like no other, and has nothing in it."""
+
+    def descr(self, buf: Any) -> None:
+        """Print the node."""
+        buf.append("distinct !{ }\n")
 
 
 class Frame:
@@ -139,6 +151,17 @@ class Frame:
         count.add_incoming(builder.add(count, word(1), flags=("nsw",)), builder.block)
         builder.branch(body)
         builder.position_at_end(after)
+
+    def apart(self, first: ir.Block) -> Hint:
+        """A hint that no iteration of a loop, whose body begins with this block, writes what others use."""
+        module = self.function.module
+        group = _Group(module, (), name=str(len(module.metadata)))
+        blocks = self.function.blocks
+        for block in blocks[blocks.index(first) :]:
+            for made in block.instructions:
+                if made.opname in ("load", "store"):
+                    made.set_metadata("llvm.access.group", group)
+        return ("llvm.loop.parallel_accesses", group)
 
     def leave_unless(self, condition: Any, result: int) -> None:
         """The function ends with a number unless a condition holds."""

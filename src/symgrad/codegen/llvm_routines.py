@@ -162,6 +162,10 @@ class _Emitter:
                 self._values.called("range") is range
             ):
                 self._repeated(statement, name, args, body)
+            case ast.For(ast.Name(name), ast.Call(ast.Name("lanes"), [_] as args, []), body, []) if (
+                self._values.called("lanes") is lapack.lanes
+            ):
+                self._repeated(statement, name, args, body, apart=True)
             case ast.Continue():
                 builder.branch(self._again[-1])
             case ast.Return(None) if self._result == VOID:
@@ -207,13 +211,22 @@ class _Emitter:
         if not after:
             builder.unreachable()
 
-    def _repeated(self, loop: ast.For, name: str, args: Sequence[ast.expr], body: Sequence[ast.stmt]) -> None:
+    def _repeated(
+        self,
+        loop: ast.For,
+        name: str,
+        args: Sequence[ast.expr],
+        body: Sequence[ast.stmt],
+        *,
+        apart: bool = False,
+    ) -> None:
         frame, before = self._frame, set(self._values.known)
         given = [self._values.of_type(arg, self._values.value(arg), WORD) for arg in args]
         start, stop, step = _range(given)
         if start is None or stop is None or not isinstance(step, ir.Constant) or step.constant == 0:
             raise self._refused(loop.iter)
         with frame.counted(name, start, stop, step.constant) as hints:
+            first = frame.builder.block
             again = frame.function.append_basic_block(f"{name}.again")
             self._again.append(again)
             self._values.assign(loop.target, name, frame.indices[name])
@@ -222,7 +235,7 @@ class _Emitter:
                 frame.builder.branch(again)
             self._again.pop()
             frame.builder.position_at_end(again)
-            hints += ROLLED
+            hints += [frame.apart(first)] if apart else ROLLED
         self._values.known = before  # the loop may not have run
 
     # ---- leaving ----

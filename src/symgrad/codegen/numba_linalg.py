@@ -13,6 +13,7 @@ from numba.core import types
 from numba.np.numpy_support import as_dtype
 
 from symgrad.codegen.determinant_routines import cofactor
+from symgrad.codegen.fft_routines import fourier
 from symgrad.codegen.linalg_routines import (
     cholesky,
     congruence,
@@ -31,7 +32,7 @@ from symgrad.codegen.spectral_routines import divided, eigh, eigvalsh, qr, svd, 
 
 __all__ = [
     "cholesky", "cofactor", "congruence", "cumextreme", "cumprod", "cumsum", "divided", "eigh", "eigvalsh",
-    "lu", "lu_solve", "qr", "ranking", "recurrence", "svd", "svdvals", "triangular_product",
+    "fourier", "lu", "lu_solve", "qr", "ranking", "recurrence", "svd", "svdvals", "triangular_product",
     "triangular_solve",
 ]  # fmt: skip
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from symgrad.codegen import (
     determinant_routines,
+    fft_routines,
     linalg_routines,
     scan_routines,
     sort_routines,
@@ -13,6 +14,7 @@ from symgrad.codegen import (
 )
 
 ROUTINES: dict[str, Callable[..., int]] = {
+    **fft_routines.ROUTINES,
     **linalg_routines.ROUTINES,
     **spectral_routines.ROUTINES,
     **determinant_routines.ROUTINES,

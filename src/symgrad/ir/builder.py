@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
-from symgrad.errors import Loc, SymgradError
+from symgrad.errors import DTypeError, Loc, SymgradError
 from symgrad.ir.core import Attr, Block, Op, Value, sorted_attrs
 from symgrad.ir.opdef import OpDef
 from symgrad.ir.types import ArrayType
@@ -42,6 +42,8 @@ class Builder:
         loc = self.loc if loc is None else loc
         stated = {"type": type} if opdef.stated else {}
         try:
+            if not opdef.takes_complex:
+                _demand_real(opdef, operands)
             inferred = opdef.infer(*(v.type for v in operands), **attrs, **stated)
         except SymgradError as error:
             raise error.at(loc) from None
@@ -84,3 +86,14 @@ class Builder:
     def block(self, params: Sequence[Value], results: Sequence[Value]) -> Block:
         """The ops so far as a block."""
         return Block(tuple(params), tuple(self.ops), tuple(results))
+
+
+def _demand_real(opdef: OpDef, operands: Sequence[Value]) -> None:
+    """Raise where an operand of an op without a meaning for complex numbers is complex."""
+    found = next((v.type for v in operands if v.type.is_complex), None)
+    if found is not None:
+        raise DTypeError(
+            f"{opdef.name} does not take {found}",
+            why="it is not defined, or not written, for complex numbers",
+            cure="take real numbers: z.real, z.imag, np.abs(z) or np.angle(z)",
+        )

@@ -305,23 +305,14 @@ class Control:
     flow: Flow
 
 
+@dataclass(frozen=True)
+class OnPairs:
+    """None: the op is on complex numbers, or makes some, and gives way to what its record says on pairs."""
+
+
 Lowering: TypeAlias = (
-    Scalar
-    | Reduce
-    | ArgReduce
-    | Remap
-    | View
-    | Contract
-    | Library
-    | Composed
-    | Gather
-    | Scatter
-    | Update
-    | Constant
-    | Coordinate
-    | Extent
-    | Measure
-    | Control
+    "Scalar | Reduce | ArgReduce | Remap | View | Contract | Library | Composed | Gather | Scatter | Update"
+    " | Constant | Coordinate | Extent | Measure | OnPairs | Control"
 )
 
 
@@ -347,6 +338,8 @@ class Example:
     domain: tuple[float, float] = (-2.0, 2.0)  # real operands are drawn from here
     bound: int | None = None  # integer operands are drawn from [0, bound)
     diagonal: float = 0.0  # added to the diagonals of the matrices of the first operand
+    # fn(*types) -> operands, by number, that must be what they are: tables by which the op goes
+    fixed: Callable[..., dict[int, Any]] | None = None
 
 
 class Staged(ABC):
@@ -386,6 +379,14 @@ class OpDef:
     commutative: bool = False  # two operands may change places: the same bits come out
     law: Law | None = None  # what it makes of operands that are shifted or scaled
     part: Part | None = None  # it is taken from there where that is computed anyway
+    # fn(*xs, **attrs), complex operands as pairs (re, im) -> the pair that the result is, or the real result
+    on_pairs: Callable[..., Any] | None = None
+
+    @property
+    def takes_complex(self) -> bool:
+        """Whether operands may be complex: what is linear acts on each part, and products expand."""
+        kinds = Linear | Multilinear | Select | ByRegions
+        return self.on_pairs is not None or isinstance(self.derivative, kinds)
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

@@ -20,7 +20,7 @@ _SHORT: dict[str, str] = {
     "float64": "f64", "float32": "f32", "float16": "f16",
     "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8",
     "uint64": "u64", "uint32": "u32", "uint16": "u16", "uint8": "u8",
-    "bool": "bool",
+    "bool": "bool", "complex128": "c128", "complex64": "c64",
 }  # fmt: skip
 _BY_SHORT: dict[str, DType] = {short: np.dtype(name) for name, short in _SHORT.items()}
 
@@ -29,6 +29,10 @@ F32: DType = np.dtype(np.float32)
 I64: DType = np.dtype(np.int64)
 U8: DType = np.dtype(np.uint8)
 BOOL: DType = np.dtype(np.bool_)
+C128: DType = np.dtype(np.complex128)
+C64: DType = np.dtype(np.complex64)
+
+_PARTS: dict[DType, DType] = {C128: F64, C64: F32}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +59,28 @@ class ArrayType:
 
     @property
     def is_real(self) -> bool:
-        """Whether values of the type carry derivatives."""
+        """Whether the elements are real numbers, which carry derivatives."""
         return self.dtype.kind == "f"
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether the elements are complex numbers, which carry derivatives once they are pairs of reals."""
+        return self.dtype.kind == "c"
+
+    @property
+    def has_derivatives(self) -> bool:
+        """Whether values of the type carry derivatives, as they are or as pairs of reals."""
+        return self.dtype.kind in "fc"
+
+    @property
+    def part(self) -> ArrayType:
+        """The type of the real, and of the imaginary, parts of complex numbers; of others the type itself."""
+        return ArrayType(_PARTS.get(self.dtype, self.dtype), self.shape)
+
+    @property
+    def paired(self) -> ArrayType:
+        """The real type of the memory of complex numbers, parts along a last axis; of others the type."""
+        return self.part.with_shape((*self.shape, 2)) if self.is_complex else self
 
     def with_shape(self, shape: Shape) -> ArrayType:
         """The same element type with another shape."""

@@ -6,11 +6,16 @@ from typing import assert_never
 
 from symgrad.ir.core import Block, Function, Value, with_body
 from symgrad.passes.autodiff import gradient, jvp, vjp
+from symgrad.passes.pairs import pairs
 from symgrad.trace.transform import Evaluate, Gradient, PullBack, PushForward, Transform, ValueAndGradient
 
 
 def transformed(function: Function, transform: Transform) -> Function:
-    """The function that the transform asks for: forward ops, then adjoint or tangent ops, in one block."""
+    """The function that the transform asks for: forward ops, then adjoint or tangent ops, in one block.
+
+    It is one on pairs of reals.
+    """
+    function = pairs(function)
     count = len(function.body.results)
     match transform:
         case Evaluate():

@@ -13,8 +13,9 @@ from symgrad.ir import dims
 from symgrad.ir.analysis import walk
 from symgrad.ir.core import Block, Function, with_body
 from symgrad.ir.types import ArrayType
+from symgrad.passes.pairs import pairs
 from symgrad.passes.transform import transformed
-from symgrad.runtime.check_points import Layout, Numbers, Point, joined
+from symgrad.runtime.check_points import Layout, Numbers, Point, as_pairs, joined
 from symgrad.runtime.check_report import Row
 from symgrad.runtime.interpreted import interpreted
 from symgrad.runtime.judging import Claim, Forward, Reverse, Subject, Tolerance, judge
@@ -40,25 +41,35 @@ class Level:
 
 
 def first_level(point: Point, traced: Traced) -> Level:
-    """The user's function."""
+    """The user's function, on pairs of reals where it has complex numbers."""
     arguments = point.arguments
-    values = tuple(input_values(traced, arguments.leaves, traced.fetch(point.fn, arguments.leaves)))
+    values = _values(traced, point, arguments.leaves)
+    complex_results = frozenset(k for k, t in enumerate(traced.results) if t.is_complex)
 
     def evaluate(x: Numbers) -> Numbers:
-        return joined(point.results(point.leaves(x)))
+        found = point.results(point.leaves(x))
+        # A real function of complex steps is complex, too, and must stay so.
+        return joined([as_pairs(y) if k in complex_results else y for k, y in enumerate(found)])
 
-    outputs = Layout(leaf_paths(traced.result_tree, "result"), _shapes(traced.function))
+    traced = _with_function(traced, pairs(traced.function))
+    outputs = Layout(leaf_paths(traced.result_tree, "result"), _shapes(traced.function), complex_results)
     plain = [np.asarray(y).dtype for y in point.results(point.leaves(point.vector))]
-    rounding = max((float(np.finfo(d).eps) for d in plain if d.kind == "f"), default=0.0)
+    rounding = max((float(np.finfo(d).eps) for d in plain if d.kind in "fc"), default=0.0)
     epsilon = max(rounding, float(np.finfo(np.float64).eps))
-    subject = Subject(evaluate, point.vector, point.layout, outputs, epsilon, analytic=True)
+    analytic = not (complex_results or point.layout.complex)
+    subject = Subject(evaluate, point.vector, point.layout, outputs, epsilon, analytic)
     return Level("", traced, values, *_widened(point, traced, values), subject)
+
+
+def _values(traced: Traced, point: Point, leaves: Sequence[Any]) -> tuple[Any, ...]:
+    """The values of the params on pairs of reals."""
+    return tuple(map(as_pairs, input_values(traced, tuple(leaves), traced.fetch(point.fn, tuple(leaves)))))
 
 
 def loss_of(level: Level) -> Subject:
     """The first result alone."""
     whole = level.subject
-    outputs = Layout(whole.outputs.paths[:1], whole.outputs.shapes[:1])
+    outputs = Layout(whole.outputs.paths[:1], whole.outputs.shapes[:1])  # real, as losses are
     return replace(whole, outputs=outputs, evaluate=lambda x: whole.evaluate(x)[: outputs.size], slopes={})
 
 
@@ -69,14 +80,14 @@ def _shapes(function: Function) -> tuple[tuple[int, ...], ...]:
 def _widened(point: Point, traced: Traced, values: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
     """The program in float64, and the values of its params."""
     arguments = point.arguments
-    if all(np.asarray(arguments.leaves[i]).dtype == np.float64 for i in point.wrt):
+    if all(np.asarray(arguments.leaves[i]).dtype in (np.float64, np.complex128) for i in point.wrt):
         return traced.function, values
     leaves = unflatten(arguments.tree, point.leaves(point.vector))
     args, kwargs = point.signature.spread(arguments.names, leaves)
     bound = point.signature.bind(args, kwargs)
     kept = [name for name, start, stop in bound.ranges if any(start <= i < stop for i in point.wrt)]
     wide = trace_function(point.fn, args, kwargs, differentiated=kept)
-    return wide.function, tuple(input_values(wide, bound.leaves, wide.fetch(point.fn, bound.leaves)))
+    return pairs(wide.function), _values(wide, point, bound.leaves)
 
 
 def program_of(level: Level, transform: Evaluate | PushForward | PullBack, target: str) -> Program:

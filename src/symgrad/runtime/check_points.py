@@ -27,6 +27,7 @@ class Layout:
 
     paths: tuple[str, ...]  # each array as a user would write it
     shapes: tuple[tuple[int, ...], ...]
+    complex: frozenset[int] = frozenset()  # arrays that are pairs: their last axis has the two parts
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -52,9 +53,13 @@ class Layout:
         return tuple(int(i) for i in np.unravel_index(place, self.shapes[leaf])) if self.shapes[leaf] else ()
 
     def name(self, flat: int) -> str:
-        """An entry as a user would write it, such as `p['w'][3,4]`."""
-        index = self.index_of(flat)
-        return self.paths[self.leaf_of(flat)[0]] + (f"[{','.join(map(str, index))}]" if index else "")
+        """An entry as a user would write it, such as `p['w'][3,4]` or `z[3].imag`."""
+        index, leaf = self.index_of(flat), self.leaf_of(flat)[0]
+        part = ""
+        if leaf in self.complex:
+            *index, k = index
+            part = (".real", ".imag")[k]
+        return self.paths[leaf] + (f"[{','.join(map(str, index))}]" if index else "") + part
 
     def split(self, vector: Numbers) -> list[Numbers]:
         """The arrays whose entries the vector has."""
@@ -73,6 +78,11 @@ def joined(arrays: Sequence[Any]) -> Numbers:
     return np.concatenate([np.zeros(0, dtype), *parts]).astype(dtype)
 
 
+def as_pairs(array: Any) -> Any:
+    """Complex numbers as reals, with the parts along a last axis; others as they are."""
+    return np.stack([np.real(array), np.imag(array)], -1) if np.iscomplexobj(array) else array
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """The user's function at the arguments of a call."""
@@ -86,19 +96,24 @@ class Point:
     def layout(self) -> Layout:
         """How the varying leaves lie in a vector."""
         paths = tuple(self.arguments.paths[i] for i in self.wrt)
-        return Layout(paths, tuple(np.shape(self.arguments.leaves[i]) for i in self.wrt))
+        leaves = [self.arguments.leaves[i] for i in self.wrt]
+        pairs = frozenset(k for k, leaf in enumerate(leaves) if np.iscomplexobj(leaf))
+        return Layout(paths, tuple(np.shape(as_pairs(leaf)) for leaf in leaves), pairs)
 
     @property
     def vector(self) -> NDArray[np.float64]:
         """The point."""
-        return joined([self.arguments.leaves[i] for i in self.wrt])
+        return joined([as_pairs(self.arguments.leaves[i]) for i in self.wrt])
 
     def leaves(self, x: Numbers) -> list[Any]:
         """The leaves of the arguments at another point, each of its kind in the element type of x."""
         found = self._copies()
         for i, part in zip(self.wrt, self.layout.split(x), strict=True):
             leaf = self.arguments.leaves[i]
-            if isinstance(leaf, np.ndarray):
+            if np.iscomplexobj(leaf):
+                number = part[..., 0] + 1j * part[..., 1]
+                found[i] = number if isinstance(leaf, np.ndarray) else type(leaf)(number)
+            elif isinstance(leaf, np.ndarray):
                 found[i] = part.copy()
             else:
                 found[i] = part.item() if type(leaf) is float else part[()]

@@ -16,7 +16,7 @@ from symgrad.errors import ArgumentError, GradientCheckError, Loc
 from symgrad.ir.core import Function
 from symgrad.runtime.blame import culprit
 from symgrad.runtime.check_levels import Level, derivative_rows, first_level, loss_of, program_of
-from symgrad.runtime.check_points import Layout, Point, joined, unit
+from symgrad.runtime.check_points import Layout, Point, as_pairs, joined, unit
 from symgrad.runtime.check_report import CheckReport, Entry, Row
 from symgrad.runtime.judging import GRADIENT, Reverse, Tolerance, judge
 from symgrad.runtime.program import Program
@@ -50,7 +50,9 @@ def check_program(program: Program, point: Point, values: Sequence[Any]) -> Chec
     rows = _value_rows(point, traced, results, tolerance)
     level = first_level(point, traced)
     if params:
-        rows += judge(loss_of(level), Reverse(GRADIENT, np.ones(1), joined(bars)), tolerance)
+        rows += judge(
+            loss_of(level), Reverse(GRADIENT, np.ones(1), joined([as_pairs(bar) for bar in bars])), tolerance
+        )
     held = _held(point.arguments, point.wrt) if params else ()
     report = CheckReport(traced.function.name, tuple(rows), tolerance.rtol, held)
     return _with_line(report, level, params)
@@ -73,11 +75,13 @@ def _value_rows(point: Point, traced: Traced, found: Sequence[Any], tolerance: T
     rows: list[Row] = []
     for path, got, want in zip(leaf_paths(traced.result_tree, "result"), found, plain, strict=True):
         if got is not None:
-            rows.append(_value_row(path, np.asarray(got), np.asarray(want), tolerance))
+            is_complex = np.iscomplexobj(want)
+            pair = np.asarray(as_pairs(got)), np.asarray(as_pairs(want))
+            rows.append(_value_row(path, *pair, tolerance, is_complex=is_complex))
     return rows
 
 
-def _value_row(path: str, got: Any, want: Any, tolerance: Tolerance) -> Row:
+def _value_row(path: str, got: Any, want: Any, tolerance: Tolerance, *, is_complex: bool) -> Row:
     if got.shape != want.shape:
         raise GradientCheckError(f"the {path} has shape {got.shape}, that of the plain function {want.shape}")
     with np.errstate(all="ignore"):
@@ -91,7 +95,7 @@ def _value_row(path: str, got: Any, want: Any, tolerance: Tolerance) -> Row:
     method = "the plain function"
     if errors.size == 0:
         return Row("value", path, 0, 0, method, Entry(f"value of {path}", path, None, 0.0, 0.0, 0.0, method))
-    layout = Layout((path,), (got.shape,))
+    layout = Layout((path,), (got.shape,), frozenset({0} if is_complex else ()))
     found, expected, error = (float(part.reshape(-1)[k]) for part in (got, want, errors))
     worst = Entry(f"value of {layout.name(k)}", path, layout.index_of(k), found, expected, error, method)
     return Row("value", path, got.size, got.size, method, worst)
@@ -133,7 +137,7 @@ def _real_arguments(arguments: Arguments) -> tuple[int, ...]:
     found: list[int] = []
     for number, (_, start, stop) in enumerate(arguments.ranges):
         kinds = [leaf_kind(leaf) for leaf in arguments.leaves[start:stop]]
-        if kinds and all(kind is not None and kind.type.is_real for kind in kinds):
+        if kinds and all(kind is not None and kind.type.has_derivatives for kind in kinds):
             found.append(number)
     if not found:
         raise ArgumentError(
@@ -154,8 +158,9 @@ def _held(arguments: Arguments, wrt: Sequence[int]) -> tuple[str, ...]:
 def _rtol(point: Point, function: Function) -> float:
     """The relative error to be allowed where numbers are as precise as these."""
     found = [np.asarray(point.arguments.leaves[i]).dtype for i in point.wrt]
-    found += [r.type.dtype for r in function.body.results if r.type.is_real]
-    return max((RTOL.get(dtype.itemsize, RTOL[8]) for dtype in found), default=RTOL[8])
+    found += [r.type.dtype for r in function.body.results if r.type.has_derivatives]
+    sizes = [dtype.itemsize // (2 if dtype.kind == "c" else 1) for dtype in found]
+    return max((RTOL.get(size, RTOL[8]) for size in sizes), default=RTOL[8])
 
 
 # ---- the user's line ---------------------------------------------------------------------------------------

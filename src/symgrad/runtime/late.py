@@ -10,6 +10,7 @@ from typing import Any
 
 CHECKS = "symgrad.runtime.checks"
 COMPILER = "symgrad.runtime.compiler"
+COMPLEX = "symgrad.runtime.complex_entry"
 DEVICES = "symgrad.runtime.devices"  # loads llvmlite
 PRINTER = "symgrad.codegen.llvm_program"  # loads llvmlite
 ELEMENTWISE = "symgrad.ir.ops.elementwise"

@@ -16,7 +16,17 @@ from symgrad.errors import ArgumentError, MemoryBudgetError
 from symgrad.ir.launch import Threads
 from symgrad.ir.types import ArrayType
 from symgrad.runtime.executable import Executable
-from symgrad.runtime.late import COMPILER, GENERATED, INTERPRETED, KEEPING, OUT, PARALLEL, TRACING, late
+from symgrad.runtime.late import (
+    COMPILER,
+    COMPLEX,
+    GENERATED,
+    INTERPRETED,
+    KEEPING,
+    OUT,
+    PARALLEL,
+    TRACING,
+    late,
+)
 from symgrad.runtime.loading import load
 from symgrad.runtime.request import Answer
 from symgrad.trace.records import TraceRecord
@@ -140,6 +150,15 @@ class Program:
 
     @cached_property
     def _executable(self) -> Executable:
+        """The program that runs on pairs of reals, as one on complex numbers where it has such."""
+        params, results = self._types()
+        found = self._on_pairs
+        if any(type.is_complex for type in (*params, *results)):
+            found = late(COMPLEX).on_complex(found, params, results)
+        return found
+
+    @cached_property
+    def _on_pairs(self) -> Executable:
         started = time.perf_counter()
         name, ops = self.traced.name, self.traced.ops
         if self.runs_on != self.target and self.budget is not None:
@@ -178,7 +197,8 @@ class Program:
     def _of_key(self, key: str) -> Executable:
         """The compiled program, which has this name in the cache."""
         if self.threads == ONE:
-            return load(key, self.traced.name, self._types(), lambda: self._whole.emitted)
+            params, results = (tuple(t.paired for t in types) for types in self._types())
+            return load(key, self.traced.name, (params, results), lambda: self._whole.emitted)
         return late(PARALLEL).load_parallel(
             key, self.traced.name, lambda: self.threaded.launch, lambda: self.parts
         )
@@ -200,7 +220,7 @@ class Program:
             return self.executable.run(values, arrays)
         if out is not None:
             raise ArgumentError("out= was passed where the call is traced", cure="leave it out there")
-        return late(TRACING).inlined(self.joint.body, values, outer)
+        return late(TRACING).inlined(self.joint.body, self._types(), values, outer)
 
 
 def input_values(traced: Traced, leaves: tuple[Any, ...], captured: tuple[Any, ...]) -> list[Any]:

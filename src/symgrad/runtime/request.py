@@ -96,7 +96,7 @@ def _param(traced: Traced, arguments: Arguments, leaf: int) -> int:
     for number, source in enumerate(traced.inputs):
         if isinstance(source, ArgumentLeaf) and source.index == leaf:
             type = traced.params[number]
-            if not type.is_real:
+            if not type.has_derivatives:
                 floats = "a float" if source.weak is not None else f"np.asarray({path}, dtype=float)"
                 cure = f"pass {floats}, or leave `{path}` out of argnums"
                 raise not_differentiable(traced.name, path, str(type), cure).at(traced.defined)
@@ -123,6 +123,14 @@ def _check_loss(request: Request, traced: Traced) -> None:
             cure="return the loss alone, or (loss, anything else) with has_aux=True",
         )
     loss = traced.results[0]
+    if loss.rank == 0 and loss.is_complex:
+        raise NonScalarError(
+            f"{name} returns {loss}, a complex number",
+            loc=_result_loc(traced.function) or traced.returns,
+            why="the gradient is that of a real loss",
+            cure="return a real number made of it, as z.real or np.abs(z)**2; "
+            "for a Jacobian use symgrad.vjp or symgrad.jvp",
+        )
     if loss.rank > 0 or not loss.is_real:
         raise NonScalarError(
             f"{name} returns {loss}, not one real number",
@@ -150,7 +158,7 @@ def _result_loc(function: Function) -> Loc | None:
 
 def _check_real(traced: Traced) -> None:
     for type, path in zip(traced.results, leaf_paths(traced.result_tree, "result"), strict=True):
-        if not type.is_real:
+        if not type.has_derivatives:
             raise NotDifferentiableError(
                 f"{traced.function.name}: the {path} is {type}, which has no tangent",
                 loc=_result_loc(traced.function),

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from symgrad.ir.core import Block
+from symgrad.ir.types import ArrayType
 from symgrad.runtime.request import Request
+from symgrad.trace.complex_parts import put_together, taken_apart
 from symgrad.trace.session import trace_function
 from symgrad.trace.traced import Traced
 from symgrad.trace.tracer import Tracer
@@ -28,8 +30,18 @@ def traced(
     return found
 
 
-def inlined(body: Block, values: Sequence[Any], outer: Tracer) -> tuple[Any, ...]:
-    """The results of a program as part of the trace that `outer`, one of its values, belongs to."""
-    lifted = [outer.lift(v, p.type.dtype).value for v, p in zip(values, body.params, strict=True)]
-    found = outer.recorder.inline(body, lifted)
-    return tuple(Tracer(v, outer.recorder) for v in found)
+def inlined(
+    body: Block,
+    types: tuple[tuple[ArrayType, ...], tuple[ArrayType, ...]],
+    values: Sequence[Any],
+    outer: Tracer,
+) -> tuple[Any, ...]:
+    """The results of a program as part of the trace that `outer`, one of its values, belongs to.
+
+    Params and results of these types are pairs of reals in the program where they are complex.
+    """
+    params, results = types
+    lifted = [outer.lift(v, t.dtype) for v, t in zip(values, params, strict=True)]
+    given = [(taken_apart(v) if v.type.is_complex else v).value for v in lifted]
+    found = [Tracer(v, outer.recorder) for v in outer.recorder.inline(body, given)]
+    return tuple(put_together(v) if t.is_complex else v for v, t in zip(found, results, strict=True))

@@ -16,7 +16,7 @@ from symgrad.trace.state import MISSING, Slot
 from symgrad.trace.tracer import Recorder, Tracer
 from symgrad.trace.trees import Leaf, TreeDef, flatten, unflatten
 
-_WIDTH: dict[Weak, int] = {bool: 0, int: 1, float: 2}
+_WIDTH: dict[Weak, int] = {bool: 0, int: 1, float: 2, complex: 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def kind_of(x: object) -> Kind | None:
         return Kind(x.type, None, array=True)
     if isinstance(x, Tracer):
         return Kind(x.type, x.weak, x.array)
-    weak = weak_kind(x) if type(x) in (bool, int, float) else None
+    weak = weak_kind(x) if type(x) in (bool, int, float, complex) else None
     if weak is not None:
         fits = weak is not int or -(2**63) <= cast(int, x) < 2**63
         return Kind(array_type(np.dtype(weak)), weak, array=False) if fits else None
@@ -91,13 +91,18 @@ def _joined(a: Kind, b: Kind, x: Any) -> Kind | None:
     if b.weak is not None:
         return b if _WIDTH[b.weak] >= _WIDTH[a.weak] else a
     kind = b.type.dtype.kind
-    fits = kind == "f" or (kind in "iu" and a.weak is not float) or (kind == "b" and a.weak is bool)
-    return b if fits and (b.type.dtype.itemsize == 8 or kind == "b" or _exact(x, b)) else None
+    fits = (
+        kind == "c"
+        or (kind == "f" and a.weak is not complex)
+        or (kind in "iu" and a.weak in (int, bool))
+        or (kind == "b" and a.weak is bool)
+    )
+    return b if fits and (b.type.part.dtype.itemsize == 8 or kind == "b" or _exact(x, b)) else None
 
 
 def _exact(x: Any, kind: Kind) -> bool:
     """Whether a concrete number is one of a dtype."""
-    if not isinstance(x, bool | int | float):
+    if not isinstance(x, bool | int | float | complex):
         return False
     with np.errstate(all="ignore"):
         try:

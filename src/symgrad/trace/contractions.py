@@ -167,9 +167,14 @@ def _stacked(what: str, core: tuple[str, str], result: str) -> Callable[[Any, An
     return product
 
 
-vecdot = _stacked("vecdot", ("i", "i"), "")
+def _conjugated(product: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The product with the conjugate of the first operand."""
+    return lambda a, b: product(np.conjugate(a), b)
+
+
+vecdot = _conjugated(_stacked("vecdot", ("i", "i"), ""))
 matvec = _stacked("matvec", ("ij", "j"), "i")
-vecmat = _stacked("vecmat", ("i", "ij"), "j")
+vecmat = _conjugated(_stacked("vecmat", ("i", "ij"), "j"))
 _MATMULS = {
     (1, 1): _stacked("matmul", ("i", "i"), ""), (1, 2): _stacked("matmul", ("i", "ij"), "j"),
     (2, 1): _stacked("matmul", ("ij", "j"), "i"), (2, 2): _stacked("matmul", ("ij", "jk"), "ik"),
@@ -202,8 +207,8 @@ def inner(a: Any, b: Any, /) -> Any:
 
 
 def vdot(a: Any, b: Any, /) -> Any:
-    """The sum of products of all elements."""
-    return tensordot(np.ravel(a), np.ravel(b), axes=1, what="vdot")
+    """The sum of products of all elements, the first of each pair conjugated."""
+    return tensordot(np.conjugate(np.ravel(a)), np.ravel(b), axes=1, what="vdot")
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2, what: str = "tensordot") -> Any:

@@ -13,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from symgrad.trace.builtin_functions import FUNCTIONS, traced_bool, traced_int
+from symgrad.trace.complex_functions import traced_complex
 from symgrad.trace.substitutes import double, python_number, substitute_for
 from symgrad.trace.tracer import Tracer
 
@@ -65,13 +66,15 @@ class _NumberMeta(type):
     """What makes the stand-in for a class of numbers answer as the class itself does."""
 
     python: type[Any]  # the class
-    traced: Callable[[Tracer], Any]  # the value of a call with a traced number
+    traced: Callable[..., Any]  # the value of a call with traced numbers
+    most = 1  # arguments
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
         if cls not in _NUMBERS:
             return super().__call__(*args, **options)  # a subclass of the user's makes an object
-        if len(args) == 1 and not options and isinstance(args[0], Tracer) and args[0].known is None:
-            return cls.traced(args[0])
+        traced = any(isinstance(x, Tracer) and x.known is None for x in args)
+        if traced and len(args) <= cls.most and not options:
+            return cls.traced(*args)
         return cls.python(*args, **options)
 
     def __instancecheck__(cls, instance: object) -> bool:
@@ -115,13 +118,23 @@ class Bool(int, metaclass=_NumberMeta):
     traced = staticmethod(traced_bool)
 
 
-_NUMBERS: tuple[Any, ...] = (Float, Int, Bool)
+class Complex(complex, metaclass=_NumberMeta):
+    """`complex` as traced code sees it."""
+
+    dtype = np.dtype(np.complex128)
+    python = complex
+    most = 2
+    traced = staticmethod(traced_complex)
+
+
+_NUMBERS: tuple[Any, ...] = (Float, Int, Bool, Complex)
 for _made in (*_NUMBERS, Type):
     _made.__name__ = _made.__qualname__ = _made.__name__.lower()
 _CLASSES: dict[type[Any], type[Any]] = {
     float: Float,
     int: Int,
     bool: Bool,
+    complex: Complex,
     type: Type,
     _NumberMeta: Type,
     _TypeMeta: Type,

@@ -60,7 +60,7 @@ def leaf_kind(leaf: object) -> Dynamic | None:
         return Dynamic(leaf, None, leaf.rank > 0)
     if isinstance(leaf, TracedValue):
         return Dynamic(leaf.type, leaf.weak, leaf.array)
-    weak = weak_kind(leaf) if type(leaf) in (bool, int, float) else None
+    weak = weak_kind(leaf) if type(leaf) in (bool, int, float, complex) else None
     if weak is not None:
         fits = weak is not int or -(2**63) <= cast(int, leaf) < 2**63
         return Dynamic(array_type(np.dtype(weak)), weak, array=False) if fits else None

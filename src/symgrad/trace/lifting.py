@@ -13,6 +13,7 @@ from symgrad.ir import dims
 from symgrad.ir.affine import Affine
 from symgrad.ir.dims import Shape
 from symgrad.ir.ops import constant, iota
+from symgrad.ir.ops.complexes import complex_
 from symgrad.ir.ops.elementwise import convert
 from symgrad.ir.ops.shapes import broadcast, concat, reshape
 from symgrad.ir.types import I64, DType, array_type, native, supported, type_of
@@ -28,7 +29,10 @@ def is_listed(x: object) -> bool:
 
 def is_foreign(x: Any) -> bool:
     """Whether an operand is no array of numbers, so that its own operators may have a say."""
-    return not isinstance(x, Tracer | list | tuple | int | float) and np.asarray(x).dtype.kind not in "biufc"
+    return (
+        not isinstance(x, Tracer | list | tuple | int | float | complex)
+        and np.asarray(x).dtype.kind not in "biufc"
+    )
 
 
 def several(values: Any) -> tuple[Any, ...]:
@@ -81,12 +85,6 @@ def prepare(x: Any, like: Tracer) -> Any:
     if is_listed(x) and find_tracer(x) is not None:
         return _stack([prepare(item, like) for item in x], like)
     array: np.ndarray[Any, Any] = np.asarray(x)
-    if array.dtype.kind == "c":
-        raise DTypeError(
-            f"complex numbers are not supported: {array.dtype}",
-            loc=caller(),
-            cure="compute the real and the imaginary part apart",
-        )
     if not supported(native(array.dtype)):
         what = f"an array of dtype {array.dtype}" if isinstance(x, np.ndarray) else f"a {type(x).__name__}"
         cure = "make it an array of numbers: np.asarray(..., dtype=float)"
@@ -131,10 +129,22 @@ def strong(x: Tracer) -> Tracer:
 
 
 def as_dtype(x: Tracer, dtype: DType) -> Tracer:
-    """x converted, without an op if it has the dtype already."""
+    """x converted, without an op if it has the dtype already; never from complex numbers to real ones."""
     if x.dtype == dtype:
         return strong(x)
-    return convert(x, type=x.type.with_dtype(dtype))
+    if x.type.is_complex == (dtype.kind == "c"):
+        return convert(x, type=x.type.with_dtype(dtype))
+    if not x.type.is_complex:
+        x = as_dtype(x, array_type(dtype).part.dtype)
+        return complex_(x, fill(0.0, x.dtype, x.type.shape, x))
+    if dtype.kind == "b":
+        return np.not_equal(x, 0)
+    raise DTypeError(
+        f"complex numbers are made {dtype}: {x.type}",
+        loc=x.here(),
+        why="their imaginary parts would be dropped",
+        cure="take z.real, or np.abs(z)",
+    )
 
 
 def dtype_of(dtype: Any) -> DType:
@@ -148,6 +158,9 @@ def dtype_of(dtype: Any) -> DType:
 def fill(value: Any, dtype: DType, shape: Shape, like: Tracer) -> Tracer:
     """One number in every element."""
     number = concrete(value, dtype).item()
+    if isinstance(number, complex):
+        part = array_type(dtype).part.dtype
+        return complex_(*(fill(x, part, shape, like) for x in (number.real, number.imag)))
     return like.stage(constant, (), {"value": number}, array_type(dtype, *shape))
 
 

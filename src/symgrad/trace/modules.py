@@ -19,7 +19,16 @@ if TYPE_CHECKING:
     from symgrad.trace.environment import Environment
 
 # The library modules in which something is impure or has a substitute.
-VIEWED = RULED | {"math", "datetime", "numpy.linalg", "scipy", "scipy.linalg", "scipy.special"}
+VIEWED = RULED | {
+    "math",
+    "cmath",
+    "datetime",
+    "numpy.linalg",
+    "scipy",
+    "scipy.fft",
+    "scipy.linalg",
+    "scipy.special",
+}
 _OWN_NAMES = ("__name__", "__doc__", "__package__", "__loader__", "__spec__", "__file__", "__path__")
 
 

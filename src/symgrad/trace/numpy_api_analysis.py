@@ -9,7 +9,8 @@ from typing import Any
 import numpy
 
 from symgrad.errors import ShapeError, UnsupportedError
-from symgrad.ir.types import BOOL, F64
+from symgrad.ir.ops.complexes import complex_
+from symgrad.ir.types import BOOL, F64, array_type
 from symgrad.trace.lifting import (
     as_dtype,
     axis_of,
@@ -44,7 +45,7 @@ def _cut(x: Any, axis: int, part: slice | int) -> Any:
 
 
 def _real(x: Tracer) -> Tracer:
-    return strong(x) if x.dtype.kind == "f" else as_dtype(x, F64)
+    return strong(x) if x.type.has_derivatives else as_dtype(x, F64)
 
 
 # ---- differences and sums --------------------------------------------------------------------------------
@@ -161,12 +162,12 @@ def linspace(
     count = operator.index(num)
     start, stop = prepare(start, like), prepare(stop, like)
     joint = result_dtype((kind_of(start), kind_of(stop)))
-    inner = joint if joint.kind == "f" else F64
+    inner = joint if joint.kind in "fc" else F64
     shape = np.broadcast_shapes(np.shape(start), np.shape(stop))
     a, b = fit(start, inner, shape, like), fit(stop, inner, shape, like)
     parts = count - 1 if endpoint else count
     step = (b - a) / max(parts, 1)
-    places = ramp(0, (count, *shape), like, inner)
+    places = ramp(0, (count, *shape), like, array_type(inner).part.dtype)
     found = places * step + a
     if endpoint and count > 1:
         found = np.where(places == count - 1, b, found)
@@ -253,10 +254,10 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    """Σ_j a[k + j] v[j]."""
+    """Σ_j a[k + j] v*[j], the second vector conjugated."""
     if np.size(v) > np.size(a):
-        return np.flip(correlate(v, a, mode))
-    return convolve(a, np.flip(v), mode)
+        return np.conjugate(np.flip(correlate(v, a, mode)))
+    return convolve(a, np.conjugate(np.flip(v)), mode)
 
 
 # ---- covariances -----------------------------------------------------------------------------------------
@@ -276,7 +277,7 @@ def cov(
     freed = (0 if bias else 1) if ddof is None else ddof
     apart = x - np.mean(x, axis=1, keepdims=True)
     count = x.shape[1] - freed
-    return np.squeeze(apart @ apart.T * (1 / count if count > 0 else np.inf))
+    return np.squeeze(apart @ np.conjugate(apart.T) * (1 / count if count > 0 else np.inf))
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
@@ -284,8 +285,11 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c
-    spread = np.sqrt(np.diagonal(c))
-    return np.clip(c / spread[:, None] / spread[None, :], -1, 1)
+    spread = np.sqrt(np.real(np.diagonal(c)))
+    found = c / spread[:, None] / spread[None, :]
+    if found.type.is_complex:
+        return complex_(*(np.clip(part(found), -1, 1) for part in (np.real, np.imag)))
+    return np.clip(found, -1, 1)
 
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **options: Any) -> Any:

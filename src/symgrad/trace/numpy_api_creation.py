@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy
 
-from symgrad.errors import ShapeError, UnsupportedError
+from symgrad.errors import DTypeError, ShapeError, UnsupportedError
+from symgrad.ir.ops import complexes, pairs
 from symgrad.ir.ops.elementwise import select as select_op
 from symgrad.ir.types import BOOL
 from symgrad.trace.lifting import (
@@ -128,13 +129,28 @@ def clip(
 
 
 def real(val: Any) -> Any:
-    """The real part of real numbers: themselves."""
-    return val
+    """The real parts."""
+    return complexes.real(val) if val.type.is_complex else val
 
 
 def imag(val: Any) -> Any:
-    """The imaginary part of real numbers: zeros."""
-    return zeros_like(val)
+    """The imaginary parts; of real numbers zeros."""
+    return complexes.imag(val) if val.type.is_complex else zeros_like(val)
+
+
+def _is_complex(x: Any) -> Any:
+    """Which elements have an imaginary part."""
+    return np.imag(x) != 0
+
+
+def real_if_close(a: Any, tol: Any = 100) -> Any:
+    """Real numbers: whether complex ones are close to such is not known here."""
+    if a.type.is_complex:
+        what = "np.real_if_close of complex numbers is not supported on traced arrays"
+        raise UnsupportedError(
+            what, loc=caller(), why="the dtype would depend on the elements", cure="take z.real"
+        )
+    return strong(a)
 
 
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
@@ -143,6 +159,9 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
         what = "np.nan_to_num with copy=False is not supported on traced arrays"
         raise UnsupportedError(what, loc=caller(), cure="write x[...] = np.nan_to_num(x)")
     x = strong(x)
+    if x.type.is_complex:
+        parts = (nan_to_num(part(x), True, nan, posinf, neginf) for part in (np.real, np.imag))
+        return complexes.complex_(*parts)
     if x.dtype.kind != "f":
         return x
     largest = float(np.finfo(x.dtype).max)
@@ -183,8 +202,11 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 
 
 def angle(z: Any, deg: bool = False) -> Any:
-    """The angle of reals in the complex plane: 0, and π where they are negative."""
+    """The angle in the complex plane; of reals 0, and π where they are negative."""
     x = strong(z)
+    if x.type.is_complex:
+        x, y = np.real(x), np.imag(x)
+        return pairs.angle((x, y)) * (180.0 / np.pi if deg else 1.0)
     x = x if x.dtype.kind == "f" else np.where(x < 0, -1.0, 1.0)
     turned = np.where(np.signbit(x), np.full_like(x, 180.0 if deg else np.pi), np.zeros_like(x))
     return np.where(np.isnan(x), np.full_like(x, np.nan), turned)
@@ -212,7 +234,7 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
     a = strong(a)
     if a.dtype.kind in "iu" and decimals >= 0:
         return a
-    if a.dtype.kind != "f":
+    if not a.type.has_derivatives:
         raise UnsupportedError(f"np.round of {a.type} to {decimals} decimals is not supported", loc=caller())
     if decimals == 0:
         return np.rint(a)
@@ -222,6 +244,8 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
 
 def _signed_infinity(sign: float) -> Callable[..., Any]:
     def is_infinity(x: Any, out: Any = None) -> Any:
+        if x.type.is_complex:
+            raise DTypeError(f"{x.type} has no order", loc=caller(), cure="ask np.isinf(z)")
         return strong(x) == sign * np.inf if x.dtype.kind == "f" else np.zeros_like(x, BOOL)
 
     return is_infinity
@@ -231,7 +255,10 @@ def _result_type(*arrays_and_dtypes: Any) -> Any:
     """The dtype that NumPy joins these in."""
     kinds = [kind_of(x) if isinstance(x, Tracer) else x for x in arrays_and_dtypes]
     return np.result_type(
-        *({int: 0, float: 0.0, bool: False}.get(k, k) if isinstance(k, type) else k for k in kinds)
+        *(
+            {int: 0, float: 0.0, complex: 0j, bool: False}.get(k, k) if isinstance(k, type) else k
+            for k in kinds
+        )
     )
 
 
@@ -272,11 +299,11 @@ TABLE: dict[Any, Callable[..., Any]] = {
     np.fix: lambda x, out=None: np.trunc(x),
     np.isposinf: _signed_infinity(1.0),
     np.isneginf: _signed_infinity(-1.0),
-    np.iscomplexobj: lambda x: False,
-    np.isrealobj: lambda x: True,
-    np.iscomplex: lambda x: np.zeros_like(x, BOOL),
-    np.real_if_close: lambda a, tol=100: strong(a),
-    np.isreal: lambda x: np.ones_like(x, BOOL),
+    np.iscomplexobj: lambda x: x.type.is_complex,
+    np.isrealobj: lambda x: not x.type.is_complex,
+    np.iscomplex: lambda x: _is_complex(x) if x.type.is_complex else np.zeros_like(x, BOOL),
+    np.real_if_close: real_if_close,
+    np.isreal: lambda x: np.imag(x) == 0 if x.type.is_complex else np.ones_like(x, BOOL),
     np.shape: _shape,
     np.ndim: _ndim,
     np.size: _size,

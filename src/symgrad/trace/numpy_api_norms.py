@@ -13,7 +13,7 @@ from symgrad.ir.ops.singular import svdvals
 from symgrad.ir.types import F64
 from symgrad.trace.lifting import as_dtype, axis_of, several, strong
 from symgrad.trace.numpy_api_linalg import real_matrix
-from symgrad.trace.numpy_api_reductions import safe_sqrt
+from symgrad.trace.numpy_api_reductions import safe_sqrt, squared_modulus
 from symgrad.trace.places import caller
 from symgrad.trace.tracer import Tracer
 
@@ -29,7 +29,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     x = _real(x)
     if axis is None:
         if ord is None or (ord == 2 and x.ndim == 1) or (ord in ("f", "fro") and x.ndim == 2):
-            found = safe_sqrt(np.sum(x * x))
+            found = safe_sqrt(np.sum(squared_modulus(x)))
             return np.reshape(found, (1,) * x.ndim) if keepdims else found
         axis = tuple(range(x.ndim))
     axes = several(axis)
@@ -45,7 +45,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 def _real(x: Tracer) -> Tracer:
-    return strong(x) if x.dtype.kind == "f" else as_dtype(x, F64)
+    return strong(x) if x.type.has_derivatives else as_dtype(x, F64)
 
 
 def _vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
@@ -53,7 +53,7 @@ def _vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     if isinstance(ord, str):
         raise UnsupportedError(f"np.linalg.norm: {ord!r} is no order of a vector norm", loc=caller())
     if ord == 2:
-        return safe_sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
+        return safe_sqrt(np.sum(squared_modulus(x), axis=axis, keepdims=keepdims))
     if ord == np.inf:
         return (
             np.max(np.abs(x), axis=axis, keepdims=keepdims)
@@ -64,12 +64,13 @@ def _vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
         return np.min(np.abs(x), axis=axis, keepdims=keepdims)
     zero = x == 0
     if ord == 0:
-        return np.sum((~zero).astype(x.dtype), axis=axis, keepdims=keepdims)
+        return np.sum((~zero).astype(x.type.part.dtype), axis=axis, keepdims=keepdims)
     if ord == 1:
         return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
+    size = np.abs(x)
     # Zeros stay out of the powers, whose derivatives there may be infinite.
     power = np.where(
-        zero, np.full_like(x, 0.0 if ord > 0 else np.inf), np.where(zero, 1.0, np.abs(x)) ** float(ord)
+        zero, np.full_like(size, 0.0 if ord > 0 else np.inf), np.where(zero, 1.0, size) ** float(ord)
     )
     total = np.sum(power, axis=axis, keepdims=keepdims)
     nothing = total == 0
@@ -83,7 +84,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any
     if row == column:
         raise ShapeError("np.linalg.norm: an axis is named twice", loc=caller())
     if ord is None or ord in ("f", "fro"):
-        return safe_sqrt(np.sum(x * x, axis=axes, keepdims=keepdims))
+        return safe_sqrt(np.sum(squared_modulus(x), axis=axes, keepdims=keepdims))
     if ord in _BY_SINGULAR_VALUES:
         s = svdvals(real_matrix("np.linalg.norm", np.moveaxis(x, axes, (-2, -1))))
         found = _BY_SINGULAR_VALUES[ord](s, axis=-1)

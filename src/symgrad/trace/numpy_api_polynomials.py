@@ -98,7 +98,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     if constants.size < order:
         raise ShapeError(f"polyint: {constants.size} constants for order {order}", loc=caller())
     p = tracer_of(p, like)
-    p = p if p.dtype.kind == "f" or order == 0 else as_dtype(p, F64)
+    p = p if p.type.has_derivatives or order == 0 else as_dtype(p, F64)
     for i in range(order):
         p = np.append(p / np.arange(p.size, 0, -1), constants[i])
     return p

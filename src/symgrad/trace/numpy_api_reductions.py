@@ -12,7 +12,7 @@ from symgrad.ir import dims
 from symgrad.ir.dims import Shape
 from symgrad.ir.opdef import OpDef
 from symgrad.ir.ops import reductions
-from symgrad.ir.types import BOOL, DType
+from symgrad.ir.types import BOOL, DType, array_type
 from symgrad.trace.lifting import as_dtype, axes_of, dtype_of, is_listed, the_tracer, tracer_of
 from symgrad.trace.places import caller
 from symgrad.trace.tracer import Tracer
@@ -158,7 +158,7 @@ def _computed(x: Tracer, dtype: Any) -> tuple[DType, DType]:
     """The dtype in which NumPy takes means, and that of the result."""
     if _given(dtype):
         return dtype_of(dtype), dtype_of(dtype)
-    if x.dtype.kind != "f":
+    if not x.type.has_derivatives:
         return _F64, _F64
     return (_F32, _F16) if x.dtype == _F16 else (x.dtype, x.dtype)
 
@@ -203,11 +203,18 @@ def var(
     middle = mean
     if not _given(mean):
         middle = sum_(x, axes, keepdims=True, where=where) / _count(x, axes, where, True)
-    apart = x - middle
-    total = sum_(apart * apart, axes, keepdims=keepdims, where=where)
+    total = sum_(squared_modulus(x - middle), axes, keepdims=keepdims, where=where)
     freed = correction if _given(correction) else ddof
     left = np.maximum(_count(x, axes, where, keepdims) - freed, 0)
-    return as_dtype(total / _like_number(left), result)
+    return as_dtype(total / _like_number(left), array_type(result).part.dtype)
+
+
+def squared_modulus(x: Any) -> Any:
+    """|x|²"""
+    if not x.type.is_complex:
+        return x * x
+    real, imag = np.real(x), np.imag(x)
+    return real * real + imag * imag
 
 
 def _like_number(x: Any) -> Any:
@@ -240,7 +247,7 @@ def std(
     spread = var(
         as_dtype(x, inner), axis, None, None, ddof, keepdims, where=where, mean=mean, correction=correction
     )
-    return as_dtype(safe_sqrt(spread), result)
+    return as_dtype(safe_sqrt(spread), array_type(result).part.dtype)
 
 
 def average(
@@ -293,7 +300,7 @@ def _skipping(fold: Callable[..., Any], neutral: int) -> Callable[..., Any]:
         where: Any = None,
     ) -> Any:
         x = a
-        if x.dtype.kind == "f":
+        if x.type.has_derivatives:
             x = np.where(np.isnan(x), np.full_like(x, neutral), x)
         return fold(x, axis, dtype, None, keepdims, initial, where)
 

@@ -40,7 +40,7 @@ def _held(name: str, x: Tracer, dtype: DType) -> Tracer:
         )
     demand_sizes(name, x)
     x = as_dtype(x, dtype)
-    return x if dtype.kind == "f" else as_dtype(x, I64)
+    return x if dtype.kind in "fc" else as_dtype(x, I64)
 
 
 def _extreme(op: Any) -> Callable[..., Tracer]:
@@ -75,7 +75,7 @@ def _cumulated(run: Callable[..., Tracer], name: str, neutral: int | None = None
     def cumulated(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         _refuse_out(name, out)
         x, k = _line(name, tracer_of(a, the_tracer((a,))), axis)
-        if neutral is not None and x.dtype.kind == "f":
+        if neutral is not None and x.type.has_derivatives:
             x = np.where(np.isnan(x), np.full_like(x, neutral), x)
         return run(name, x, k, widened(x.dtype) if dtype is None else dtype_of(dtype))
 

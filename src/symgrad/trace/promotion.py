@@ -11,7 +11,7 @@ from symgrad.errors import DTypeError
 from symgrad.ir.types import DType, short_name, supported
 
 # A Python number is weak: it takes the dtype of what it meets.
-Weak: TypeAlias = "type[int] | type[float] | type[bool]"
+Weak: TypeAlias = "type[int] | type[float] | type[bool] | type[complex]"
 
 
 def weak_kind(value: object) -> Weak | None:
@@ -25,8 +25,15 @@ def weak_kind(value: object) -> Weak | None:
             return int
         case float():
             return float
+        case complex():
+            return complex
         case _:
             return None
+
+
+def dtype_of_weak(kind: DType | Weak) -> DType:
+    """The dtype that Python numbers of a type have on their own."""
+    return np.dtype(np.int64 if kind is int else kind)
 
 
 @lru_cache(maxsize=4096)
@@ -35,7 +42,7 @@ def loop_dtypes(ufunc: np.ufunc, operands: tuple[DType | Weak, ...]) -> tuple[DT
     # A Python bool is not weak to NumPy: it is a bool array of rank 0.
     given = tuple(np.dtype(np.bool_) if d is bool else d for d in operands)
     if all(isinstance(d, type) for d in given):
-        given = tuple(np.dtype(np.float64) if d is float else np.dtype(np.int64) for d in given)
+        given = tuple(map(dtype_of_weak, given))
     try:
         found = ufunc.resolve_dtypes((*given, *(None,) * ufunc.nout))
     except TypeError as error:
@@ -51,6 +58,6 @@ def loop_dtypes(ufunc: np.ufunc, operands: tuple[DType | Weak, ...]) -> tuple[DT
 def result_dtype(operands: tuple[DType | Weak, ...]) -> DType:
     """The dtype in which NumPy joins these operands (concatenate, where, einsum)."""
     samples: list[Any] = [
-        {int: 0, float: 0.0, bool: False}[d] if isinstance(d, type) else d for d in operands
+        {int: 0, float: 0.0, complex: 0j, bool: False}[d] if isinstance(d, type) else d for d in operands
     ]
     return np.result_type(*samples)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 _CONTAINERS: dict[str, type[Any]] = {c.__name__: c for c in (list, tuple, dict, OrderedDict)}
-_WEAK: dict[str, type[Any]] = {c.__name__: c for c in (bool, int, float)}
+_WEAK: dict[str, type[Any]] = {c.__name__: c for c in (bool, int, float, complex)}
 
 
 @dataclass(frozen=True, slots=True)

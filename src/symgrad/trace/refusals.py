@@ -134,7 +134,7 @@ class Refusals:
     def __complex__(self) -> complex:
         known = self._known()
         if known is None:
-            self._demand_number("complex()", "complex numbers are not supported")
+            self._demand_number("complex()", "leave the number as it is, or add 0j to it")
         return complex(known)
 
     def __hash__(self) -> int:
@@ -235,7 +235,11 @@ class Refusals:
 
 def _number(x: Any) -> Any:
     """A rank-0 tracer as a Python number of its kind."""
-    kinds: dict[str, tuple[type, Weak]] = {"f": (np.float64, float), "b": (np.bool_, bool)}
+    kinds: dict[str, tuple[type, Weak]] = {
+        "f": (np.float64, float),
+        "c": (np.complex128, complex),
+        "b": (np.bool_, bool),
+    }
     dtype, weak = kinds.get(x.dtype.kind, (np.int64, int))
     return x.recorder.dispatch.convert(x, dtype, "unsafe", weak)
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 import numpy
 
 from symgrad.errors import UnsupportedError
 from symgrad.ir.ops import determinants, triangular
-from symgrad.trace import numpy_api_linalg
+from symgrad.trace import numpy_api_linalg, scipy_fft
 from symgrad.trace.lifting import find_tracer, the_tracer, tracer_of
 from symgrad.trace.numpy_api_linalg import right_hand_sides, square
 from symgrad.trace.places import caller
@@ -97,16 +96,23 @@ TABLE: dict[str, Callable[..., Any]] = {
 
 
 def scipy_substitute(value: object) -> Callable[..., Any] | None:
-    """What to call instead of a function of scipy.linalg; None for all else."""
-    if not isinstance(value, FunctionType) or value.__name__ not in TABLE:
+    """What to call instead of a function of scipy.linalg or scipy.fft; None for all else."""
+    name = getattr(value, "__name__", "")
+    if not callable(value) or not isinstance(name, str):
         return None
-    module = sys.modules.get("scipy.linalg")
-    return _substitute(value) if getattr(module, value.__name__, None) is value else None
+    for module, table in _MODULES.items():
+        if name in table and getattr(sys.modules.get(module), name, None) is value:
+            return _substitute(module, value)
+    return None
+
+
+_MODULES: dict[str, dict[str, Callable[..., Any]]] = {"scipy.linalg": TABLE, "scipy.fft": scipy_fft.TABLE}
 
 
 @functools.cache
-def _substitute(original: FunctionType) -> Callable[..., Any]:
-    traced = TABLE[original.__name__]
+def _substitute(module: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    name = getattr(original, "__name__", "")
+    traced = _MODULES[module][name]
 
     @functools.wraps(original)
     def substitute(*args: Any, **options: Any) -> Any:
@@ -117,7 +123,7 @@ def _substitute(original: FunctionType) -> Callable[..., Any]:
             with like.recorder.at_caller():
                 return traced(*args, **options)
         except TypeError as error:
-            what = f"scipy.linalg.{original.__name__}: these arguments are not supported on traced arrays"
+            what = f"{module}.{name}: these arguments are not supported on traced arrays"
             raise UnsupportedError(f"{what}: {error}", loc=caller()) from None
 
     return substitute

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.errors import UnsupportedError
+from symgrad.errors import DTypeError, UnsupportedError
 from symgrad.ir import dims
 from symgrad.ir.types import F32, I64, DType
 from symgrad.trace.lifting import as_dtype
@@ -24,6 +24,8 @@ def as_key(x: Tracer) -> Tracer:
         return as_dtype(moved, I64)
     if x.dtype == _HALF:
         return as_dtype(x, F32)
+    if x.type.is_complex:
+        raise DTypeError(f"{x.type} has no order", loc=caller(), cure="order them by np.abs(z) or z.real")
     return x if x.dtype.kind == "f" else as_dtype(x, I64)
 
 

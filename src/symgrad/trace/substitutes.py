@@ -13,12 +13,14 @@ from symgrad.errors import ShapeError, TracedValueError
 from symgrad.ir.ops.gamma import gamma, gammaln
 from symgrad.ir.ops.shapes import concat, reshape
 from symgrad.ir.ops.special import erf, erfc
+from symgrad.trace.complex_functions import CMATH
 from symgrad.trace.concatenators import CONCATENATORS
 from symgrad.trace.known_arrays import known, plain
 from symgrad.trace.layouts import layout_of, relate
 from symgrad.trace.lifting import as_dtype, dtype_of, find_tracer, fit, ints_of, strong
 from symgrad.trace.numpy_api_pieces import fill_pieces
 from symgrad.trace.places import caller
+from symgrad.trace.promotion import Weak
 from symgrad.trace.running import running_recorder
 from symgrad.trace.scipy_linalg import scipy_substitute
 from symgrad.trace.scipy_special import scipy_functions
@@ -36,7 +38,7 @@ def double(what: str, x: Any) -> Any:
     return as_dtype(x, np.dtype(np.float64))
 
 
-def python_number(x: Any, weak: type[float] | type[int] | type[bool]) -> Any:
+def python_number(x: Any, weak: Weak) -> Any:
     """A result as a Python number, still traced."""
     return x.recorder.dispatch.convert(x, np.dtype(weak), "unsafe", weak) if isinstance(x, Tracer) else x
 
@@ -44,7 +46,7 @@ def python_number(x: Any, weak: type[float] | type[int] | type[bool]) -> Any:
 def _lifted(
     original: Callable[..., Any],
     traced: Callable[..., Any],
-    weak: type[float] | type[int] | type[bool] = float,
+    weak: Weak = float,
 ) -> Callable[..., Any]:
     """A function of math that follows NumPy on tracers, and is itself on plain numbers."""
 
@@ -275,7 +277,7 @@ _ARRAYS: dict[Callable[..., Any], Callable[..., Any]] = {
 }  # fmt: skip
 
 
-SUBSTITUTES: dict[Callable[..., Any], Callable[..., Any]] = {**_MATH, **_ARRAYS}
+SUBSTITUTES: dict[Callable[..., Any], Callable[..., Any]] = {**_MATH, **CMATH, **_ARRAYS}
 _BY_ID: dict[int, Any] = {
     **{id(original): substitute for original, substitute in SUBSTITUTES.items()},
     **{id(concatenator.original): concatenator for concatenator in CONCATENATORS},

@@ -17,6 +17,7 @@ from symgrad.ir.core import Attr, Op, Value
 from symgrad.ir.dims import Dim
 from symgrad.ir.opdef import OpDef, Staged
 from symgrad.ir.ops import DENSE_LIMIT, constant, dim
+from symgrad.ir.ops.complexes import complex_
 from symgrad.ir.types import ArrayType, DType, array_type
 from symgrad.trace.index_values import WHOLE, place_of
 from symgrad.trace.literals import concrete, raw, uniform
@@ -64,6 +65,9 @@ class Recorder(Builder):
         """The value of the program for a plain array, as it is now."""
         type = array_type(array.dtype, *array.shape)
         if array.size <= DENSE_LIMIT or uniform(array):
+            if type.is_complex:
+                parts = [self.literal(np.ascontiguousarray(part)) for part in (array.real, array.imag)]
+                return self.emit(complex_, parts, loc=self.loc or caller())
             flat = tuple(array.ravel().tolist())
             value: Attr = (flat[0] if array.size > 0 else 0) if uniform(array) else flat
             return self.emit(constant, (), {"value": value}, type, loc=self.loc or caller())

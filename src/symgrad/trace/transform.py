@@ -56,7 +56,7 @@ def result_types(
         case Gradient(wrt=wrt):
             return (*(params[i] for i in wrt), *results[1:])
         case PushForward():
-            return (*results, *(t for t in results if t.is_real))
+            return (*results, *(t for t in results if t.has_derivatives))
         case PullBack(wrt=wrt):
             return tuple(params[i] for i in wrt)
         case _:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from symgrad.errors import DTypeError
+from symgrad.ir.ops.complexes import conj, reciprocal
 from symgrad.ir.ops.elementwise import pow_
 from symgrad.ir.types import BOOL, DType
 from symgrad.trace.contractions import matmul, matvec, vecdot, vecmat
@@ -22,6 +23,8 @@ from symgrad.trace.tracer import Tracer
 np: Any = numpy
 
 Composition = Callable[..., Any]
+
+_MULTIPLIED = 100  # smaller integer powers of complex numbers are products
 
 
 def joined(ufunc: numpy.ufunc, *xs: Any) -> list[Any]:
@@ -38,8 +41,10 @@ def _power(x: Any, y: Any) -> Any:
     if dtype.kind in "iu":
         _check_integer_exponent(y)
     constant = not isinstance(y, Tracer) and np.ndim(y) == 0
-    if constant and (found := _static_power(as_dtype(like.lift(x), dtype), float(y))) is not None:
-        return found
+    if constant and (np.imag(y) == 0 or dtype.kind != "c"):
+        found = _static_power(as_dtype(like.lift(x), dtype), float(np.real(y)))
+        if found is not None:
+            return found
     return pow_(*align("power", dtype, (x, y), like))
 
 
@@ -62,11 +67,25 @@ def _static_power(x: Tracer, exponent: float) -> Any:
     if exponent in (2, 3, 4):
         square = x * x
         return square if exponent == 2 else square * x if exponent == 3 else square * square
-    if x.dtype.kind != "f":
+    if x.type.is_complex and exponent.is_integer() and abs(exponent) < _MULTIPLIED:
+        found = _multiplied(x, int(abs(exponent)))
+        return found if exponent > 0 else reciprocal(found)
+    if x.dtype.kind not in "fc":
         return None
     if exponent == 0.5:
         return np.sqrt(x)
     return 1 / x if exponent == -1 else None
+
+
+def _multiplied(x: Any, count: int) -> Any:
+    """x to a positive power by repeated squaring, as NumPy does for complex numbers."""
+    found, square = None, x
+    while count:
+        if count % 2:
+            found = square if found is None else found * square
+        count //= 2
+        square = square * square if count else square
+    return found
 
 
 def _float_power(x: Any, y: Any) -> Any:
@@ -86,19 +105,20 @@ def _square(x: Any) -> Any:
 
 def _reciprocal(x: Any) -> Any:
     (x,) = joined(np.reciprocal, x)
-    if x.dtype.kind != "f":
+    if not x.type.has_derivatives:
         raise DTypeError(
             f"np.reciprocal of {x.type} is not supported", loc=caller(), cure="write 1 / x, which gives reals"
         )
-    return 1 / x
+    return reciprocal(x) if x.type.is_complex else 1 / x
 
 
 def _positive(x: Any) -> Any:
     return joined(np.positive, x)[0]
 
 
-def _identity(x: Any) -> Any:
-    return joined(np.conjugate, x)[0]
+def _conjugate(x: Any) -> Any:
+    (x,) = joined(np.conjugate, x)
+    return conj(x) if x.type.is_complex else x
 
 
 def _fabs(x: Any) -> Any:
@@ -153,7 +173,7 @@ COMPOSITIONS: dict[numpy.ufunc, Composition] = {
     np.square: _square,
     np.reciprocal: _reciprocal,
     np.positive: _positive,
-    np.conjugate: _identity,
+    np.conjugate: _conjugate,
     np.fabs: _fabs,
     np.fmax: _fmax,
     np.fmin: _fmin,

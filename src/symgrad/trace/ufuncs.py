@@ -10,8 +10,9 @@ import numpy as np
 from symgrad.errors import DTypeError, UnsupportedError
 from symgrad.ir.opdef import OpDef
 from symgrad.ir.ops import BY_UFUNC
+from symgrad.ir.ops.complexes import modulus
 from symgrad.ir.ops.elementwise import and_, or_, select
-from symgrad.ir.types import BOOL, F64, I64
+from symgrad.ir.types import BOOL, C128, F64, I64
 from symgrad.trace.extents import note_extent
 from symgrad.trace.lifting import (
     align,
@@ -26,7 +27,7 @@ from symgrad.trace.lifting import (
     tracers_in,
 )
 from symgrad.trace.places import caller
-from symgrad.trace.promotion import Weak, loop_dtypes, weak_kind
+from symgrad.trace.promotion import Weak, dtype_of_weak, loop_dtypes, weak_kind
 from symgrad.trace.refused_names import refusal_of
 from symgrad.trace.scipy_special import scipy_compositions, scipy_ops
 from symgrad.trace.tracer import Tracer
@@ -57,6 +58,7 @@ _SWAPPED: dict[Any, np.ufunc] = {
 }
 _BITWISE = (np.bitwise_and, np.bitwise_or, np.bitwise_xor)
 _BOOL_OPS: dict[np.ufunc, OpDef] = {np.add: or_, np.multiply: and_, np.maximum: or_, np.minimum: and_}
+_COMPLEX_OPS: dict[np.ufunc, OpDef] = {np.absolute: modulus}
 _ROUNDING = (np.floor, np.ceil, np.trunc)
 _FINITENESS: dict[np.ufunc, bool] = {np.isnan: False, np.isinf: False, np.isfinite: True}
 
@@ -91,6 +93,8 @@ def call(ufunc: np.ufunc, operands: tuple[Any, ...], like: Tracer) -> Any:
     if dtype == BOOL and ufunc in _BOOL_OPS:
         op = _BOOL_OPS[ufunc]
     operands_ = align(ufunc.__name__, dtype, xs, like)
+    if dtype.kind == "c":
+        op = _COMPLEX_OPS.get(ufunc, op)
     if (dtype.kind in "iub" and ufunc in _ROUNDING) or (dtype == BOOL and ufunc is np.absolute):
         return operands_[0]
     return op(*operands_)
@@ -137,14 +141,16 @@ def weak_operator(ufunc: np.ufunc, xs: tuple[Any, ...], like: Tracer) -> Any:
     else:
         real = float in kinds or ufunc is np.divide or (ufunc is np.power and _negative(xs[1]))
         result, dtype = (float, F64) if real else (int, I64)
+        if complex in kinds:
+            result, dtype = complex, C128
     if ufunc is np.left_shift and isinstance(xs[1], Tracer) and xs[1].recorder.outer:  # in a loop or branch
         xs[1].recorder.demand(xs[1], "a shift of a Python integer", "write 2.0**n for 1 << n")
-    python: type[int] | type[float] | type[bool] = result
+    python: Weak = result
     made = call(
         ufunc, tuple(as_dtype(like.lift(x), dtype) if isinstance(x, Tracer) else python(x) for x in xs), like
     )
-    weak: Weak = bool if ufunc in _BELOW else result
-    number = Tracer(as_dtype(made, BOOL if weak is bool else dtype).value, like.recorder, weak)
+    weak: Weak = bool if ufunc in _BELOW else float if ufunc is np.absolute and result is complex else result
+    number = Tracer(as_dtype(made, dtype_of_weak(weak)).value, like.recorder, weak)
     if weak is int:
         note_extent(ufunc, xs, number)
     return number

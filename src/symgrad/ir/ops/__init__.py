@@ -6,12 +6,14 @@ import numpy as np
 
 from symgrad.ir.opdef import OpDef
 from symgrad.ir.ops import (
+    complexes,
     constants,
     contraction,
     control,
     determinants,
     eigen,
     elementwise,
+    fourier,
     gamma,
     indexing,
     linalg,
@@ -29,6 +31,7 @@ from symgrad.ir.ops.control import cond, for_loop, kernel, while_loop
 
 FAMILIES: dict[str, tuple[OpDef, ...]] = {
     "elementwise": elementwise.OPS,
+    "complexes": complexes.OPS,
     "special": special.OPS,
     "gamma": gamma.OPS,
     "reductions": reductions.OPS,
@@ -38,6 +41,7 @@ FAMILIES: dict[str, tuple[OpDef, ...]] = {
     "scans": scans.OPS,
     "sorting": sorting.OPS,
     "triangular": triangular.OPS,
+    "fourier": fourier.OPS,
     "linalg": linalg.OPS,
     "eigen": eigen.OPS,
     "singular": singular.OPS,
@@ -51,9 +55,9 @@ OPS: dict[str, OpDef] = {op.name: op for family in FAMILIES.values() for op in f
 BY_UFUNC: dict[np.ufunc, OpDef] = {op.ufunc: op for op in OPS.values() if op.ufunc is not None}
 
 __all__ = [
-    "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "cond", "constant",
-    "constants", "contraction", "control", "determinants", "dim", "eigen", "einsum", "elementwise",
-    "factors", "for_loop", "gamma", "indexing", "iota", "join_spec", "kernel", "linalg", "measure",
-    "reductions", "scans", "shapes", "singular", "sorting", "special", "split_spec", "triangular",
-    "while_loop",
+    "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "complexes", "cond",
+    "constant", "constants", "contraction", "control", "determinants", "dim", "eigen", "einsum",
+    "elementwise", "factors", "for_loop", "fourier", "gamma", "indexing", "iota", "join_spec", "kernel",
+    "linalg", "measure", "reductions", "scans", "shapes", "singular", "sorting", "special", "split_spec",
+    "triangular", "while_loop",
 ]  # fmt: skip

@@ -27,6 +27,8 @@ def _constant(value: Attr, type: ArrayType) -> Any:
 def _infer_constant(value: Attr, type: ArrayType) -> ArrayType:
     if isinstance(value, tuple) and not dims.equal(type.size, dims.make(len(value))):
         raise ShapeError(f"constant: {len(value)} elements are not {type}")
+    if type.is_complex:
+        raise ShapeError(f"constant: {type} is made of its parts")
     return type
 
 

@@ -10,7 +10,7 @@ from symgrad.errors import DTypeError, ShapeError
 from symgrad.ir import dims
 from symgrad.ir.core import Op, Value
 from symgrad.ir.opdef import Contract, Example, Jvp, Multilinear, OpDef
-from symgrad.ir.types import F64, ArrayType, array_type
+from symgrad.ir.types import C128, F64, ArrayType, array_type
 
 
 def split_spec(spec: str) -> tuple[tuple[str, ...], str]:
@@ -53,7 +53,7 @@ def _infer(*types: ArrayType, spec: str) -> ArrayType:
     sizes = axis_sizes(spec, types)
     if any(t.dtype != types[0].dtype for t in types):
         raise DTypeError(f"einsum {spec}: element types differ: {', '.join(map(str, types))}")
-    if types[0].dtype.kind not in "fiu":
+    if types[0].dtype.kind not in "fiuc":
         raise DTypeError(f"einsum {spec} does not take {types[0]}")
     if len(set(result)) != len(result) or not set(result) <= sizes.keys():
         raise ShapeError(f"einsum {spec}: the result names axes that no operand has, or one twice")
@@ -88,6 +88,8 @@ einsum = OpDef(
         _example("bij,bkj->bik", (2, 3, 4), (2, 5, 4)), _example("i,i->", (4,), (4,)),
         _example("i,j->ij", (3,), (2,)), _example("ij,jk,k->i", (2, 3), (3, 4), (4,)),
         _example("ijk,kjl->li", (2, 3, 4), (4, 3, 5)),
+        Example((array_type(C128, 3, 4), array_type(C128, 4, 2)), (("spec", "ij,jk->ik"),)),
+        Example((array_type(C128, 4),) * 3, (("spec", "i,i,i->"),)),
     ),
 )  # fmt: skip
 

@@ -303,6 +303,8 @@ def _convert(x: Any, type: ArrayType) -> Any:
 def _infer_convert(x: ArrayType, type: ArrayType) -> ArrayType:
     if not dims.same(x.shape, type.shape):
         raise ShapeError(f"convert: the shape may not change: {x} to {type}")
+    if x.is_complex != type.is_complex:
+        raise DTypeError(f"convert: {x} to {type} is done by parts")
     return type
 
 
@@ -323,8 +325,9 @@ def _identity(x: Any) -> Any:
 
 
 stop_gradient = elementwise(
-    "stop_gradient", _identity, "{0}", Zero(), "x, with derivative 0", kinds=_ANY, convention="0 everywhere"
-)
+    "stop_gradient", _identity, "{0}", Zero(), "x, with derivative 0", kinds=_ANY, convention="0 everywhere",
+    on_pairs=lambda z: tuple(map(stop_gradient, z)),
+)  # fmt: skip
 
 OPS: tuple[OpDef, ...] = (
     add, sub, mul, div, neg, abs_, sign, maximum, minimum, pow_, mod, fmod, floor_divide, copysign, hypot,

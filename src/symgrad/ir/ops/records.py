@@ -10,7 +10,8 @@ import numpy
 from symgrad.errors import DTypeError, ShapeError
 from symgrad.ir import dims
 from symgrad.ir.opdef import Example, Jvp, Law, NotNegative, OpDef, Partials, Scalar, Zero
-from symgrad.ir.types import BOOL, F32, F64, I64, ArrayType, DType, array_type
+from symgrad.ir.ops import pairs
+from symgrad.ir.types import BOOL, C128, F32, F64, I64, ArrayType, DType, array_type
 
 # The stubs of NumPy do not know that its functions give tracers for tracers.
 np: Any = numpy
@@ -38,7 +39,7 @@ def _infer(name: str, kinds: str, arity: int, result: DType | None) -> Callable[
 
 def _examples(kinds: str, arity: int, domain: tuple[float, float]) -> tuple[Example, ...]:
     found: list[Example] = []
-    for dtype in (F64, F32, I64, BOOL):
+    for dtype in (F64, F32, I64, BOOL, C128):
         if dtype.kind in kinds:
             one = array_type(dtype, 2, 3)
             found.append(Example((one,) * arity, domain=domain, bound=5 if dtype.kind == "i" else None))
@@ -61,8 +62,11 @@ def elementwise(
     commutative: bool = False,  # to the last bit, as maximum is not: maximum(0.0, -0.0)
     demand: NotNegative | None = None,
     law: Law | None = None,
+    on_pairs: Callable[..., Any] | None = None,  # that of `pairs.FORMULAS`, unless given
 ) -> OpDef:
     """The record of an elementwise op."""
+    on_pairs = pairs.FORMULAS.get(name) if on_pairs is None else on_pairs
+    kinds = kinds if on_pairs is None else f"{kinds}c"
     ufunc = evaluate if isinstance(evaluate, numpy.ufunc) else None
     count = arity if arity is not None else (ufunc.nin if ufunc is not None else 1)
     return OpDef(
@@ -77,6 +81,7 @@ def elementwise(
         convention=convention,
         commutative=commutative,
         law=law,
+        on_pairs=on_pairs,
     )
 
 

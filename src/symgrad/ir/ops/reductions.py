@@ -11,8 +11,9 @@ from symgrad.errors import DTypeError, ShapeError
 from symgrad.ir import dims
 from symgrad.ir.dims import Shape
 from symgrad.ir.opdef import ArgReduce, Derivative, Example, Jvp, Linear, OpDef, Reduce, Reduction, Zero
+from symgrad.ir.ops import pairs
 from symgrad.ir.ops.shapes import broadcast, concat, slice_
-from symgrad.ir.types import BOOL, F64, I64, ArrayType, array_type, type_of
+from symgrad.ir.types import BOOL, C128, F64, I64, ArrayType, array_type, type_of
 
 Ints = tuple[int, ...]
 
@@ -83,6 +84,31 @@ def _prod_jvp(dots: tuple[Any, ...], y: Any, x: Any, axes: Ints) -> Any:
     return dot
 
 
+def _prod_on_pairs(z: pairs.Pair, axes: Ints) -> pairs.Pair:
+    """Products of the first half and the second one, until one is left."""
+    for axis in reversed(axes):
+        shape = type_of(z[0]).shape
+        n, rank = dims.known(shape[axis]), len(shape)
+
+        def part(x: Any, start: int, stop: int, axis: int = axis, rank: int = rank) -> Any:
+            return x[tuple(slice(start, stop) if i == axis else slice(None) for i in range(rank))]
+
+        if n == 0:
+            rest = _without(shape, (axis,))
+            z = np.ones_like(z[0], shape=rest), np.zeros_like(z[0], shape=rest)
+            continue
+        while n > 1:
+            half = n // 2
+            first, second, rest = (
+                (part(z[0], a, b), part(z[1], a, b)) for a, b in ((0, half), (half, 2 * half), (2 * half, n))
+            )
+            z, n = pairs.mul(first, second), half + n % 2
+            if n > half:
+                z = concat(z[0], rest[0], axis=axis), concat(z[1], rest[1], axis=axis)
+        z = np.squeeze(z[0], axis), np.squeeze(z[1], axis)
+    return z
+
+
 def _reduction(
     kind: Reduction,
     evaluate: Callable[..., Any],
@@ -92,6 +118,7 @@ def _reduction(
     *,
     nonempty: bool = False,
     convention: str = "",
+    on_pairs: Callable[..., Any] | None = None,
 ) -> OpDef:
     def reduce(x: Any, axes: Ints) -> Any:
         x = np.asarray(x)
@@ -101,6 +128,7 @@ def _reduction(
     real, whole = array_type(F64, 3, 4), array_type(I64, 3, 4)
     examples = [Example((real,), (("axes", axes),)) for axes in ((0,), (1,), (0, 1)) if "f" in kinds]
     examples += [Example((whole,), (("axes", (1,)),), bound=9)] if "i" in kinds else []
+    examples += [Example((array_type(C128, 3, 4),), (("axes", (0, 1)),))] if "c" in kinds else []
     examples += [Example((array_type(BOOL, 3, 4),), (("axes", (1,)),))] if "b" in kinds else []
     return OpDef(
         kind.value,
@@ -111,11 +139,15 @@ def _reduction(
         doc,
         examples=tuple(examples),
         convention=convention,
+        on_pairs=on_pairs,
     )
 
 
-sum_ = _reduction(Reduction.SUM, np.sum, Linear(lambda ct, i, x, axes: spread(ct, axes, x)), "Σ x over axes")
-prod = _reduction(Reduction.PROD, np.prod, Jvp(_prod_jvp), "Π x over axes")
+sum_ = _reduction(
+    Reduction.SUM, np.sum, Linear(lambda ct, i, x, axes: spread(ct, axes, x)), "Σ x over axes",
+    "fiuc",
+)  # fmt: skip
+prod = _reduction(Reduction.PROD, np.prod, Jvp(_prod_jvp), "Π x over axes", "fiuc", on_pairs=_prod_on_pairs)
 max_ = _reduction(
     Reduction.MAX, np.max, Jvp(_max_jvp), "the largest x over axes; NaN if any is",
     nonempty=True, convention="ties share equally",

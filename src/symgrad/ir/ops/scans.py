@@ -28,7 +28,7 @@ np: Any = numpy
 def _checked(name: str, x: ArrayType, axis: int) -> ArrayType:
     if not 0 <= axis < x.rank:
         raise ShapeError(f"{name}: axis {axis} does not fit {x}")
-    if x.dtype.kind != "f" and x.dtype != I64:
+    if not x.has_derivatives and x.dtype != I64:
         raise DTypeError(f"{name} does not take {x}")
     return x
 
