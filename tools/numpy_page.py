@@ -16,6 +16,7 @@ from symgrad.trace import (
     coverage,
     einsum_parser,
     numpy_api_analysis,
+    numpy_api_complex_spectral,
     numpy_api_counts,
     numpy_api_creation,
     numpy_api_indices,
@@ -57,7 +58,7 @@ FAMILIES: tuple[tuple[str, tuple[ModuleType, ...]], ...] = (
     ),
     ("Norms and powers of matrices", (numpy_api_norms,)),
     ("Systems of equations, factors and determinants", (numpy_api_linalg,)),
-    ("Eigenvalues, singular values, QR and least squares", (numpy_api_spectral,)),
+    ("Eigenvalues, singular values, QR and least squares", (numpy_api_spectral, numpy_api_complex_spectral)),
     ("Writing into arrays", (numpy_api_writes,)),
 )
 coverage.load_scipy()

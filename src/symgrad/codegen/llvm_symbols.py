@@ -19,7 +19,8 @@ import scipy
 from llvmlite import binding
 
 BLAS = ("gemm", "gemv", "trsm", "trsv", "syr2k")
-LAPACK = ("potrf", "getrf", "sygst", "syevd", "gesdd", "geqrf", "orgqr")
+LAPACK = ("potrf", "getrf", "sygst", "syevd", "gesdd", "geqrf", "orgqr", "geev")
+COMPLEX = ("heevd", "gesdd", "geqrf", "ungqr", "gesv", "geev")
 
 
 def published(name: str) -> Any:
@@ -50,11 +51,11 @@ def _address(published: Any, routine: str) -> int:
     return pointer(capsule, signature)
 
 
-def register(module: str, routines: tuple[str, ...]) -> None:
-    """Tell LLVM where routines are that a module of scipy.linalg publishes."""
+def register(module: str, routines: tuple[str, ...], prefixes: str = "ds") -> None:
+    """Tell LLVM where routines are that a module of scipy.linalg publishes, for these element types."""
     routines_of = published(module).__pyx_capi__
     for routine in routines:
-        for prefix in "ds":
+        for prefix in prefixes:
             binding.add_symbol(f"symgrad_{prefix}{routine}", _address(routines_of, prefix + routine))
 
 
@@ -66,3 +67,4 @@ def register_blas() -> None:
 def register_lapack() -> None:
     """Tell LLVM where LAPACK is."""
     register("cython_lapack", LAPACK)
+    register("cython_lapack", COMPLEX, "zc")

@@ -25,14 +25,31 @@ from symgrad.codegen.linalg_routines import (
 from symgrad.codegen.llvm_routines import routine
 from symgrad.codegen.llvm_symbols import register_blas, register_lapack
 from symgrad.codegen.numba_support import Buffer, lowers
+from symgrad.codegen.paired_routines import (
+    aligned,
+    basis_inverse,
+    eig,
+    eigvals,
+    finite,
+    paired_divided,
+    paired_eig,
+    paired_eigh,
+    paired_eigvals,
+    paired_eigvalsh,
+    paired_qr,
+    paired_svd,
+    paired_svdvals,
+)
 from symgrad.codegen.routines import ROUTINES
 from symgrad.codegen.scan_routines import cumextreme, cumprod, cumsum, recurrence
 from symgrad.codegen.sort_routines import ranking
 from symgrad.codegen.spectral_routines import divided, eigh, eigvalsh, qr, svd, svdvals
 
 __all__ = [
-    "cholesky", "cofactor", "congruence", "cumextreme", "cumprod", "cumsum", "divided", "eigh", "eigvalsh",
-    "fourier", "lu", "lu_solve", "qr", "ranking", "recurrence", "svd", "svdvals", "triangular_product",
+    "aligned", "basis_inverse", "cholesky", "cofactor", "congruence", "cumextreme", "cumprod", "cumsum",
+    "divided", "eig", "eigh", "eigvals", "eigvalsh", "finite", "fourier", "lu", "lu_solve",
+    "paired_divided", "paired_eig", "paired_eigh", "paired_eigvals", "paired_eigvalsh", "paired_qr",
+    "paired_svd", "paired_svdvals", "qr", "ranking", "recurrence", "svd", "svdvals", "triangular_product",
     "triangular_solve",
 ]  # fmt: skip
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from symgrad.ir.opdef import OpDef
 from symgrad.ir.ops import (
+    complex_singular,
     complexes,
     constants,
     contraction,
@@ -15,8 +16,11 @@ from symgrad.ir.ops import (
     elementwise,
     fourier,
     gamma,
+    general_eigen,
+    hermitian,
     indexing,
     linalg,
+    paired,
     reductions,
     scans,
     shapes,
@@ -45,6 +49,10 @@ FAMILIES: dict[str, tuple[OpDef, ...]] = {
     "linalg": linalg.OPS,
     "eigen": eigen.OPS,
     "singular": singular.OPS,
+    "paired": paired.OPS,
+    "hermitian": hermitian.OPS,
+    "complex_singular": complex_singular.OPS,
+    "general_eigen": general_eigen.OPS,
     "determinants": determinants.OPS,
     "constants": constants.OPS,
     "control": control.OPS,
@@ -55,9 +63,9 @@ OPS: dict[str, OpDef] = {op.name: op for family in FAMILIES.values() for op in f
 BY_UFUNC: dict[np.ufunc, OpDef] = {op.ufunc: op for op in OPS.values() if op.ufunc is not None}
 
 __all__ = [
-    "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "complexes", "cond",
-    "constant", "constants", "contraction", "control", "determinants", "dim", "eigen", "einsum",
-    "elementwise", "factors", "for_loop", "fourier", "gamma", "indexing", "iota", "join_spec", "kernel",
-    "linalg", "measure", "reductions", "scans", "shapes", "singular", "sorting", "special", "split_spec",
-    "triangular", "while_loop",
+    "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "complex_singular",
+    "complexes", "cond", "constant", "constants", "contraction", "control", "determinants", "dim",
+    "eigen", "einsum", "elementwise", "factors", "for_loop", "fourier", "gamma", "general_eigen",
+    "hermitian", "indexing", "iota", "join_spec", "kernel", "linalg", "measure", "paired", "reductions",
+    "scans", "shapes", "singular", "sorting", "special", "split_spec", "triangular", "while_loop",
 ]  # fmt: skip
