@@ -31,14 +31,14 @@ from symgrad.codegen.paired_routines import (
     eig,
     eigvals,
     finite,
-    paired_divided,
-    paired_eig,
-    paired_eigh,
-    paired_eigvals,
-    paired_eigvalsh,
-    paired_qr,
-    paired_svd,
-    paired_svdvals,
+    pair_divided,
+    pair_eig,
+    pair_eigh,
+    pair_eigvals,
+    pair_eigvalsh,
+    pair_qr,
+    pair_svd,
+    pair_svdvals,
 )
 from symgrad.codegen.routines import ROUTINES
 from symgrad.codegen.scan_routines import cumextreme, cumprod, cumsum, recurrence
@@ -48,8 +48,8 @@ from symgrad.codegen.spectral_routines import divided, eigh, eigvalsh, qr, svd, 
 __all__ = [
     "aligned", "basis_inverse", "cholesky", "cofactor", "congruence", "cumextreme", "cumprod", "cumsum",
     "divided", "eig", "eigh", "eigvals", "eigvalsh", "finite", "fourier", "lu", "lu_solve",
-    "paired_divided", "paired_eig", "paired_eigh", "paired_eigvals", "paired_eigvalsh", "paired_qr",
-    "paired_svd", "paired_svdvals", "qr", "ranking", "recurrence", "svd", "svdvals", "triangular_product",
+    "pair_divided", "pair_eig", "pair_eigh", "pair_eigvals", "pair_eigvalsh", "pair_qr",
+    "pair_svd", "pair_svdvals", "qr", "ranking", "recurrence", "svd", "svdvals", "triangular_product",
     "triangular_solve",
 ]  # fmt: skip
 

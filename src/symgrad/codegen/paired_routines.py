@@ -45,7 +45,7 @@ def unwoven_row(n: int, x: Buffer, out: Buffer, apart: int) -> None:
 
 
 # ---- Hermitian matrices -----------------------------------------------------------------------------------
-def paired_eigh(batch: int, n: int, lower: int, z: Buffer, out: Buffer) -> int:
+def pair_eigh(batch: int, n: int, lower: int, z: Buffer, out: Buffer) -> int:
     """out[batch,2,n+1,n] = the eigenvectors as columns, and the eigenvalues in a row below."""
     size, reals, count = n * (2 + n + WIDTH), 1 + n * (5 + 2 * n), 3 + 5 * n
     vectors, work = scratch(2 * n * n, out), scratch(2 * size, out)
@@ -60,7 +60,7 @@ def paired_eigh(batch: int, n: int, lower: int, z: Buffer, out: Buffer) -> int:
     return 0
 
 
-def paired_eigvalsh(batch: int, n: int, lower: int, z: Buffer, out: Buffer) -> int:
+def pair_eigvalsh(batch: int, n: int, lower: int, z: Buffer, out: Buffer) -> int:
     """out[batch,n] = the eigenvalues, the smallest first."""
     size = 1 + n * (1 + WIDTH)
     matrix, work = scratch(2 * n * n, out), scratch(2 * size, out)
@@ -73,7 +73,7 @@ def paired_eigvalsh(batch: int, n: int, lower: int, z: Buffer, out: Buffer) -> i
 
 
 # ---- singular values --------------------------------------------------------------------------------------
-def paired_svd(batch: int, m: int, n: int, z: Buffer, out: Buffer) -> int:
+def pair_svd(batch: int, m: int, n: int, z: Buffer, out: Buffer) -> int:
     """out[batch,2,m+n+1,k] = U; V below it; the singular values in a row below, k = min(m, n) of them."""
     least = min(m, n)
     size, reals = least * (3 + 2 * least) + WIDTH * (m + n), least * (8 + 7 * least + 2 * (m + n))
@@ -94,7 +94,7 @@ def paired_svd(batch: int, m: int, n: int, z: Buffer, out: Buffer) -> int:
     return 0
 
 
-def paired_svdvals(batch: int, m: int, n: int, z: Buffer, out: Buffer) -> int:
+def pair_svdvals(batch: int, m: int, n: int, z: Buffer, out: Buffer) -> int:
     """out[batch,k] = the singular values, the largest first."""
     least = min(m, n)
     size = 3 * least + WIDTH * (m + n)
@@ -109,7 +109,7 @@ def paired_svdvals(batch: int, m: int, n: int, z: Buffer, out: Buffer) -> int:
 
 
 # ---- unitary and triangular factors -----------------------------------------------------------------------
-def paired_qr(batch: int, m: int, n: int, z: Buffer, out: Buffer) -> int:
+def pair_qr(batch: int, m: int, n: int, z: Buffer, out: Buffer) -> int:
     """out[batch,2,m+n,k] = Q, and Rᵀ below it, k = min(m, n)."""
     least, size = min(m, n), WIDTH * (m + n)
     matrix, factors, work = scratch(2 * m * n, out), scratch(2 * least, out), scratch(2 * size, out)
@@ -158,7 +158,7 @@ def eig(batch: int, n: int, a: Buffer, out: Buffer) -> int:
     return 0
 
 
-def paired_eig(batch: int, n: int, z: Buffer, out: Buffer) -> int:
+def pair_eig(batch: int, n: int, z: Buffer, out: Buffer) -> int:
     """out[batch,2,n+1,n] = eigenvectors of complex matrices as columns, the eigenvalues in a row below."""
     size, apart = n * (2 + WIDTH), (n + 1) * n
     matrix, vectors, values = scratch(2 * n * n, out), scratch(2 * n * n, out), scratch(2 * n, out)
@@ -185,7 +185,7 @@ def eigvals(batch: int, n: int, a: Buffer, out: Buffer) -> int:
     return 0
 
 
-def paired_eigvals(batch: int, n: int, z: Buffer, out: Buffer) -> int:
+def pair_eigvals(batch: int, n: int, z: Buffer, out: Buffer) -> int:
     """out[batch,2,n] = the eigenvalues of complex matrices."""
     size = n * (2 + WIDTH)
     matrix, values = scratch(2 * n * n, out), scratch(2 * n, out)
@@ -253,7 +253,7 @@ def quotient(a: float, b: float, c: float, d: float, out: Buffer, apart: int) ->
         out[0], out[apart] = (a * ratio + b) / scale, (b * ratio - a) / scale
 
 
-def paired_divided(
+def pair_divided(
     batch: int, m: int, n: int, kind: int, pulled: int, bits: int, y: Buffer, w: Buffer, out: Buffer
 ) -> int:
     """out[batch,2,m,n] = y over what ir/ops/paired.py says; it fails at an unknown quotient."""
@@ -308,7 +308,7 @@ def aligned(batch: int, m: int, n: int, pulled: int, bits: int, y: Buffer, v: Bu
 ROUTINES: dict[str, Callable[..., int]] = {
     routine.__name__: routine
     for routine in (
-        paired_eigh, paired_eigvalsh, paired_svd, paired_svdvals, paired_qr, finite, eig, paired_eig, eigvals,
-        paired_eigvals, basis_inverse, paired_divided, aligned,
+        pair_eigh, pair_eigvalsh, pair_svd, pair_svdvals, pair_qr, finite, eig, pair_eig, eigvals,
+        pair_eigvals, basis_inverse, pair_divided, aligned,
     )
 }  # fmt: skip

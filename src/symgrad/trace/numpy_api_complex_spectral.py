@@ -68,15 +68,15 @@ def eigh(a: Any, UPLO: Any = "L") -> Any:
     """The eigenvalues, the smallest first, and the eigenvectors as columns; one triangle of a is read."""
     a, lower = _square("np.linalg.eigh", a), lower_of("np.linalg.eigh", UPLO)
     z = _pairs(a)
-    vectors = hermitian.vectors_of(hermitian.paired_eigh(z, lower=lower))
-    values = hermitian.paired_eigvalsh(z, lower=lower)
+    vectors = hermitian.vectors_of(hermitian.pair_eigh(z, lower=lower))
+    values = hermitian.pair_eigvalsh(z, lower=lower)
     return result_type(np.linalg.eigh)(_real(values, a), _complex(vectors, a.dtype))
 
 
 def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
     """The eigenvalues, the smallest first; one triangle of a is read."""
     a, lower = _square("np.linalg.eigvalsh", a), lower_of("np.linalg.eigvalsh", UPLO)
-    return _real(hermitian.paired_eigvalsh(_pairs(a), lower=lower), a)
+    return _real(hermitian.pair_eigvalsh(_pairs(a), lower=lower), a)
 
 
 # ---- singular values --------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
         return svdvals(a)
     if full_matrices:
         whole("np.linalg.svd", a)
-    u, _, v = complex_singular.factors_of(complex_singular.paired_svd(_pairs(a)), a.shape[-2])
+    u, _, v = complex_singular.factors_of(complex_singular.pair_svd(_pairs(a)), a.shape[-2])
     u, v = _complex(u, a.dtype), _complex(v, a.dtype)
     return result_type(np.linalg.svd)(u, svdvals(a), _adjoint(v))
 
@@ -109,7 +109,7 @@ def _by_eigenvalues(a: Any, *, compute_uv: bool) -> Any:
 def svdvals(x: Any, /) -> Any:
     """The singular values, the largest first."""
     x = matrices("np.linalg.svdvals", x)
-    return _real(complex_singular.paired_svdvals(_pairs(x)), x)
+    return _real(complex_singular.pair_svdvals(_pairs(x)), x)
 
 
 # ---- pseudoinverses and least squares ---------------------------------------------------------------------
@@ -169,7 +169,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     a = matrices("np.linalg.qr", a)
     numpy_api_spectral.check_mode(a, mode)
     rows = a.shape[-2]
-    packed = complex_singular.paired_qr(_pairs(a))
+    packed = complex_singular.pair_qr(_pairs(a))
     q, below = paired.parts(packed[..., :rows, :]), paired.parts(packed[..., rows:, :])
     r = np.swapaxes(_complex(below, a.dtype), -1, -2)
     return r if mode == "r" else result_type(np.linalg.qr)(_complex(q, a.dtype), r)
@@ -183,7 +183,7 @@ def _complex_dtype(a: Tracer) -> DType:
 def eig(a: Any) -> Any:
     """The eigenvalues and the eigenvectors as columns: complex ones, even where NumPy finds them all real."""
     a = _square("np.linalg.eig", a)
-    packed = general_eigen.paired_eig(_finite(a)) if a.type.is_complex else general_eigen.eig(_finite(a))
+    packed = general_eigen.pair_eig(_finite(a)) if a.type.is_complex else general_eigen.eig(_finite(a))
     vectors = _complex(hermitian.vectors_of(packed), _complex_dtype(a))
     return result_type(np.linalg.eig)(eigvals(a), vectors)
 
@@ -191,7 +191,7 @@ def eig(a: Any) -> Any:
 def eigvals(a: Any) -> Any:
     """The eigenvalues: complex ones, even where NumPy finds them all real."""
     a = _square("np.linalg.eigvals", a)
-    found = general_eigen.paired_eigvals if a.type.is_complex else general_eigen.eigvals
+    found = general_eigen.pair_eigvals if a.type.is_complex else general_eigen.eigvals
     w = found(_finite(a))
     return _complex((w[..., 0, :], w[..., 1, :]), _complex_dtype(a))
 

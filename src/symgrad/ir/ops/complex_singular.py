@@ -23,7 +23,7 @@ from symgrad.ir.ops.paired import (
     diagonal,
     matrices,
     minus,
-    paired_divided,
+    pair_divided,
     parts,
     plus,
     product,
@@ -54,7 +54,7 @@ _EXAMPLES = tuple(Example((array_type(F64, *shape[:-2], 2, *shape[-2:]),)) for s
 
 # ---- singular values --------------------------------------------------------------------------------------
 def _infer_svd(z: ArrayType) -> ArrayType:
-    m, n, least = _sizes("paired_svd", z)
+    m, n, least = _sizes("pair_svd", z)
     return z.with_shape((*z.shape[:-2], dims.add(dims.add(m, n), 1), least))
 
 
@@ -64,7 +64,7 @@ def _evaluate_svd(z: Any) -> Any:
 
 
 def factors_of(packed: Any, rows: int) -> tuple[Pair, Any, Pair]:
-    """U, the singular values as pairs, and V, as `paired_svd` gives them of matrices of so many rows."""
+    """U, the singular values as pairs, and V, as `pair_svd` gives them of matrices of so many rows."""
     last = dims.known(type_of(packed).shape[-2]) - 1
     return parts(packed[..., :rows, :]), packed[..., last, :], parts(packed[..., rows:last, :])
 
@@ -77,7 +77,7 @@ def _svd_jvp(dots: tuple[Any], y: Any, z: Any) -> Any:
     u, s, v = factors_of(y, m)
 
     def over(a: Pair, kind: int) -> Pair:
-        return parts(paired_divided(stacked(a), s, kind=kind, pulled=0))
+        return parts(pair_divided(stacked(a), s, kind=kind, pulled=0))
 
     moved = product(z_dot, v)
     x = pulled_back(u, moved)
@@ -100,9 +100,9 @@ def _svd_jvp(dots: tuple[Any], y: Any, z: Any) -> Any:
     )
 
 
-paired_svd = OpDef(
-    "paired_svd", _evaluate_svd, _infer_svd, Jvp(_svd_jvp),
-    Library("paired_svd", _arguments, fails=NO_SVD, axes=3),
+pair_svd = OpDef(
+    "pair_svd", _evaluate_svd, _infer_svd, Jvp(_svd_jvp),
+    Library("pair_svd", _arguments, fails=NO_SVD, axes=3),
     "the left singular vectors as columns, the right ones below them, and in a row below the singular values",
     examples=_EXAMPLES,
     convention="an error where equal singular values, those that are 0, or an open phase leave the result to "
@@ -111,29 +111,29 @@ paired_svd = OpDef(
 
 
 def _infer_svdvals(z: ArrayType) -> ArrayType:
-    return z.with_shape((*z.shape[:-3], _sizes("paired_svdvals", z)[2]))
+    return z.with_shape((*z.shape[:-3], _sizes("pair_svdvals", z)[2]))
 
 
 def _svdvals_jvp(dots: tuple[Any], y: Any, z: Any) -> Any:
     """The real part of the diagonal of Uᴴ Ȧ V"""
-    (a, b), s, v = factors_of(paired_svd(z), dims.known(type_of(z).shape[-2]))
+    (a, b), s, v = factors_of(pair_svd(z), dims.known(type_of(z).shape[-2]))
     x, y = product(parts(dots[0]), v)
     moved = np.sum(a * x + b * y, axis=-2)
     return np.where(s[..., 0, :] == 0, np.zeros_like(moved), moved)
 
 
-paired_svdvals = OpDef(
-    "paired_svdvals", lambda z: np.linalg.svd(complex_of(z), compute_uv=False), _infer_svdvals,
-    Jvp(_svdvals_jvp), Library("paired_svdvals", _arguments, fails=NO_SVD, axes=1),
+pair_svdvals = OpDef(
+    "pair_svdvals", lambda z: np.linalg.svd(complex_of(z), compute_uv=False), _infer_svdvals,
+    Jvp(_svdvals_jvp), Library("pair_svdvals", _arguments, fails=NO_SVD, axes=1),
     "the singular values, the largest first", examples=_EXAMPLES,
     convention="0 where it is 0; equal ones: those of the vectors that are found",
-    part=Part(paired_svd, lambda packed: packed[..., 0, dims.known(type_of(packed).shape[-2]) - 1, :]),
+    part=Part(pair_svd, lambda packed: packed[..., 0, dims.known(type_of(packed).shape[-2]) - 1, :]),
 )  # fmt: skip
 
 
 # ---- QR ---------------------------------------------------------------------------------------------------
 def _infer_qr(z: ArrayType) -> ArrayType:
-    m, n, least = _sizes("paired_qr", z)
+    m, n, least = _sizes("pair_qr", z)
     return z.with_shape((*z.shape[:-2], dims.add(m, n), least))
 
 
@@ -176,11 +176,11 @@ def _qr_jvp(dots: tuple[Any], y: Any, z: Any) -> Any:
     return np.stack([np.concatenate(end, axis=-2) for end in ends], axis=-3)
 
 
-paired_qr = OpDef(
-    "paired_qr", _evaluate_qr, _infer_qr, Jvp(_qr_jvp),
-    Library("paired_qr", _arguments, fails=NO_MEMORY, axes=3),
+pair_qr = OpDef(
+    "pair_qr", _evaluate_qr, _infer_qr, Jvp(_qr_jvp),
+    Library("pair_qr", _arguments, fails=NO_MEMORY, axes=3),
     "Q, and Rᵀ below it", examples=_EXAMPLES,
     convention="an error where the first columns depend on each other",
 )  # fmt: skip
 
-OPS: tuple[OpDef, ...] = (paired_svd, paired_svdvals, paired_qr)
+OPS: tuple[OpDef, ...] = (pair_svd, pair_svdvals, pair_qr)

@@ -24,7 +24,7 @@ from symgrad.ir.ops.paired import (
     complex_of,
     diagonal,
     near,
-    paired_divided,
+    pair_divided,
     parts,
     product,
     real_of,
@@ -96,7 +96,7 @@ def _eig_dot(y: Any, moved: Pair) -> Any:
     """The tangent of vectors and values, `moved` being Ȧ V."""
     v, w = vectors_of(y), values_of(y)
     g = product(parts(basis_inverse(stacked(v))), moved)
-    found = product(v, parts(paired_divided(stacked(g), w, kind=DIFFERENCE, pulled=0)))
+    found = product(v, parts(pair_divided(stacked(g), w, kind=DIFFERENCE, pulled=0)))
     return packed_of(_kept(v, found), (diagonal(g[0]), diagonal(g[1])))
 
 
@@ -129,7 +129,7 @@ def _eig_jvp(dots: tuple[Any], y: Any, a: Any) -> Any:
     return np.zeros_like(y) if _is_empty(a) else _eig_dot(y, _real_moved(dots[0], y))
 
 
-def _paired_eig_jvp(dots: tuple[Any], y: Any, z: Any) -> Any:
+def _pair_eig_jvp(dots: tuple[Any], y: Any, z: Any) -> Any:
     return np.zeros_like(y) if _is_empty(z) else _eig_dot(y, product(parts(dots[0]), vectors_of(y)))
 
 
@@ -138,8 +138,8 @@ def _eigvals_jvp(dots: tuple[Any], y: Any, a: Any) -> Any:
     return np.stack(_values_dot(whole, _real_moved(dots[0], whole)), axis=-2)
 
 
-def _paired_eigvals_jvp(dots: tuple[Any], y: Any, z: Any) -> Any:
-    whole = paired_eig(z)
+def _pair_eigvals_jvp(dots: tuple[Any], y: Any, z: Any) -> Any:
+    whole = pair_eig(z)
     return np.stack(_values_dot(whole, product(parts(dots[0]), vectors_of(whole))), axis=-2)
 
 
@@ -160,9 +160,9 @@ def _infer_eig(a: ArrayType) -> ArrayType:
     return a.with_shape((*a.shape[:-2], 2, dims.add(n, 1), n))
 
 
-def _infer_paired_eig(z: ArrayType) -> ArrayType:
-    _double("paired_eig", z)
-    n = square_pairs("paired_eig", z)
+def _infer_pair_eig(z: ArrayType) -> ArrayType:
+    _double("pair_eig", z)
+    n = square_pairs("pair_eig", z)
     return z.with_shape((*z.shape[:-2], dims.add(n, 1), n))
 
 
@@ -185,9 +185,9 @@ eig = OpDef(
     "eig", _packed, _infer_eig, Jvp(_eig_jvp), Library("eig", _arguments, fails=UNSETTLED, axes=3),
     _VECTORS.format("real"), examples=_REAL, convention=_CONVENTION,
 )  # fmt: skip
-paired_eig = OpDef(
-    "paired_eig", lambda z: _packed(complex_of(z)), _infer_paired_eig, Jvp(_paired_eig_jvp),
-    Library("paired_eig", _arguments, fails=UNSETTLED, axes=3),
+pair_eig = OpDef(
+    "pair_eig", lambda z: _packed(complex_of(z)), _infer_pair_eig, Jvp(_pair_eig_jvp),
+    Library("pair_eig", _arguments, fails=UNSETTLED, axes=3),
     _VECTORS.format("complex"), examples=_PAIRS, convention=_CONVENTION,
 )  # fmt: skip
 
@@ -199,9 +199,9 @@ def _infer_eigvals(a: ArrayType) -> ArrayType:
     return a.with_shape((*a.shape[:-2], 2, n))
 
 
-def _infer_paired_eigvals(z: ArrayType) -> ArrayType:
-    _double("paired_eigvals", z)
-    n = square_pairs("paired_eigvals", z)
+def _infer_pair_eigvals(z: ArrayType) -> ArrayType:
+    _double("pair_eigvals", z)
+    n = square_pairs("pair_eigvals", z)
     return z.with_shape((*z.shape[:-2], n))
 
 
@@ -218,11 +218,11 @@ eigvals = OpDef(
     "the complex eigenvalues of the real matrices", examples=_REAL, convention=_ALONE,
     part=Part(eig, values_of),
 )  # fmt: skip
-paired_eigvals = OpDef(
-    "paired_eigvals", lambda z: _values(complex_of(z)), _infer_paired_eigvals, Jvp(_paired_eigvals_jvp),
-    Library("paired_eigvals", _arguments, fails=UNSETTLED),
+pair_eigvals = OpDef(
+    "pair_eigvals", lambda z: _values(complex_of(z)), _infer_pair_eigvals, Jvp(_pair_eigvals_jvp),
+    Library("pair_eigvals", _arguments, fails=UNSETTLED),
     "the eigenvalues of the complex matrices", examples=_PAIRS, convention=_ALONE,
-    part=Part(paired_eig, values_of),
+    part=Part(pair_eig, values_of),
 )  # fmt: skip
 
-OPS: tuple[OpDef, ...] = (finite, basis_inverse, eig, paired_eig, eigvals, paired_eigvals)
+OPS: tuple[OpDef, ...] = (finite, basis_inverse, eig, pair_eig, eigvals, pair_eigvals)

@@ -23,7 +23,7 @@ from symgrad.ir.ops.paired import (
     complex_of,
     diagonal,
     matrices,
-    paired_divided,
+    pair_divided,
     parts,
     product,
     pulled_back,
@@ -65,7 +65,7 @@ def with_phases(v: Pair, found: Pair, k: int) -> Pair:
 
 # ---- with vectors -----------------------------------------------------------------------------------------
 def _infer_eigh(z: ArrayType, lower: int) -> ArrayType:
-    n = square_pairs("paired_eigh", z)
+    n = square_pairs("pair_eigh", z)
     return z.with_shape((*z.shape[:-2], dims.add(n, 1), n))
 
 
@@ -99,7 +99,7 @@ def _eigh_jvp(dots: tuple[Any], y: Any, z: Any, lower: int) -> Any:
         return np.zeros_like(y)
     v, w = vectors_of(y), values_of(y)
     p = pulled_back(v, product(hermitian(dots[0], lower), v))
-    found = product(v, parts(paired_divided(stacked(p), w, kind=DIFFERENCE, pulled=0)))
+    found = product(v, parts(pair_divided(stacked(p), w, kind=DIFFERENCE, pulled=0)))
     v_dot = with_phases(v, found, 0 if lower else n - 1)
     own = diagonal(p[0])
     return packed_of(v_dot, (own, np.zeros_like(own)))
@@ -114,9 +114,9 @@ def _arguments(z: ArrayType, lower: int) -> tuple[Dim, ...]:
     return (z.shape[-1], lower)
 
 
-paired_eigh = OpDef(
-    "paired_eigh", _evaluate_eigh, _infer_eigh, Jvp(_eigh_jvp),
-    Library("paired_eigh", _arguments, fails=UNSETTLED, axes=3),
+pair_eigh = OpDef(
+    "pair_eigh", _evaluate_eigh, _infer_eigh, Jvp(_eigh_jvp),
+    Library("pair_eigh", _arguments, fails=UNSETTLED, axes=3),
     "the eigenvectors, as columns, of the Hermitian matrix with one triangle of z; below, the eigenvalues",
     examples=(*_examples(1), *_examples(0)[:2]),
     convention="an error where equal eigenvalues, or an open phase, leave the result to the basis",
@@ -125,25 +125,25 @@ paired_eigh = OpDef(
 
 # ---- values alone -----------------------------------------------------------------------------------------
 def _infer_eigvalsh(z: ArrayType, lower: int) -> ArrayType:
-    n = square_pairs("paired_eigvalsh", z)
+    n = square_pairs("pair_eigvalsh", z)
     return z.with_shape((*z.shape[:-3], n))
 
 
 def _eigvalsh_jvp(dots: tuple[Any], y: Any, z: Any, lower: int) -> Any:
     """The diagonal of Vᴴ ȧ V"""
-    v = vectors_of(paired_eigh(z, lower=lower))
+    v = vectors_of(pair_eigh(z, lower=lower))
     moved = product(hermitian(dots[0], lower), v)
     return np.sum(v[0] * moved[0] + v[1] * moved[1], axis=-2)
 
 
-paired_eigvalsh = OpDef(
-    "paired_eigvalsh", lambda z, lower: np.linalg.eigvalsh(complex_of(z), "L" if lower else "U"),
+pair_eigvalsh = OpDef(
+    "pair_eigvalsh", lambda z, lower: np.linalg.eigvalsh(complex_of(z), "L" if lower else "U"),
     _infer_eigvalsh, Jvp(_eigvalsh_jvp),
-    Library("paired_eigvalsh", _arguments, fails=UNSETTLED, axes=1),
+    Library("pair_eigvalsh", _arguments, fails=UNSETTLED, axes=1),
     "the eigenvalues of the Hermitian matrix with one triangle of z, the smallest first",
     examples=(*_examples(1), *_examples(0)[:2]),
     convention="equal eigenvalues: those of the vectors that are found",
-    part=Part(paired_eigh, lambda packed: values_of(packed)[..., 0, :]),
+    part=Part(pair_eigh, lambda packed: values_of(packed)[..., 0, :]),
 )  # fmt: skip
 
-OPS: tuple[OpDef, ...] = (paired_eigh, paired_eigvalsh)
+OPS: tuple[OpDef, ...] = (pair_eigh, pair_eigvalsh)

@@ -3,7 +3,7 @@
 What LAPACK does with complex matrices are ops on such arrays, so that no pass meets a complex number. Their
 rules are written with pairs, (x, y) for x + iy, and products of these.
 
-`paired_divided` is `divided` of `eigen.py`, on complex numbers. `aligned` divides by the element of each
+`pair_divided` is `divided` of `eigen.py`, on complex numbers. `aligned` divides by the element of each
 vector that LAPACK makes real: where that is 0 the vector's phase is any, and so is what turns with it.
 """
 
@@ -106,10 +106,10 @@ def matrices(name: str, z: ArrayType) -> tuple[Dim, Dim]:
 
 # ---- quotients --------------------------------------------------------------------------------------------
 def _infer_divided(y: ArrayType, w: ArrayType, kind: int, pulled: int) -> ArrayType:
-    m, n = matrices("paired_divided", y)
+    m, n = matrices("pair_divided", y)
     same = w.dtype == y.dtype and dims.same(w.shape, (*y.shape[:-2], n))
     if not same or (kind != COLUMN and not dims.equal(m, n)):
-        raise ShapeError(f"paired_divided: {w} does not fit {y}")
+        raise ShapeError(f"pair_divided: {w} does not fit {y}")
     return y
 
 
@@ -146,13 +146,13 @@ def _evaluate_divided(y: Any, w: Any, kind: int, pulled: int) -> Any:
 def _divided_transpose(ct: Any, y: Any, w: Any, kind: int, pulled: int) -> Any:
     """By the conjugate, on the way back."""
     bar = np.stack([w[..., 0, :], -w[..., 1, :]], axis=-2)
-    return paired_divided(ct, bar, kind=kind, pulled=1 - pulled)
+    return pair_divided(ct, bar, kind=kind, pulled=1 - pulled)
 
 
 def _divided_jvp(dots: tuple[Any, Any], z: Any, y: Any, w: Any, kind: int, pulled: int) -> Any:
     """-z ḋ / d"""
     (x, y), (u, v) = parts(z), _denominators(dots[1], kind)
-    return -paired_divided(stacked((x * u - y * v, x * v + y * u)), w, kind=kind, pulled=0)
+    return -pair_divided(stacked((x * u - y * v, x * v + y * u)), w, kind=kind, pulled=0)
 
 
 def _arguments_divided(y: ArrayType, w: ArrayType, kind: int, pulled: int) -> tuple[Dim, ...]:
@@ -164,9 +164,9 @@ def _divided_example(kind: int, pulled: int, *shape: int) -> Example:
     return Example(types, (("kind", kind), ("pulled", pulled)))
 
 
-paired_divided = OpDef(
-    "paired_divided", _evaluate_divided, _infer_divided, LinearIn(0, _divided_transpose, _divided_jvp),
-    Library("paired_divided", _arguments_divided, over=0, fails=REPEATED, axes=3),
+pair_divided = OpDef(
+    "pair_divided", _evaluate_divided, _infer_divided, LinearIn(0, _divided_transpose, _divided_jvp),
+    Library("pair_divided", _arguments_divided, over=0, fails=REPEATED, axes=3),
     "complex y over w[j], w[j] - w[i] or w[j] + w[i]; where that is rounding, 0 if y is so too, or i = j",
     examples=(
         _divided_example(DIFFERENCE, 0, 2, 3, 3), _divided_example(DIFFERENCE, 1, 2, 3, 3),
@@ -216,4 +216,4 @@ aligned = OpDef(
     convention="where v is 0 to rounding: 0 forward, backward an error",
 )  # fmt: skip
 
-OPS: tuple[OpDef, ...] = (paired_divided, aligned)
+OPS: tuple[OpDef, ...] = (pair_divided, aligned)
