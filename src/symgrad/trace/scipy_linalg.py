@@ -11,7 +11,7 @@ import numpy
 
 from symgrad.errors import UnsupportedError
 from symgrad.ir.ops import determinants, triangular
-from symgrad.trace import numpy_api_linalg, scipy_fft
+from symgrad.trace import numpy_api_linalg, scipy_fft, scipy_general_eigen
 from symgrad.trace.lifting import find_tracer, the_tracer, tracer_of
 from symgrad.trace.numpy_api_linalg import right_hand_sides, square
 from symgrad.trace.places import caller
@@ -91,7 +91,8 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
 
 
 TABLE: dict[str, Callable[..., Any]] = {
-    made.__name__: made for made in (cholesky, cho_factor, cho_solve, solve_triangular, inv, det)
+    **scipy_general_eigen.TABLE,
+    **{made.__name__: made for made in (cholesky, cho_factor, cho_solve, solve_triangular, inv, det)},
 }
 
 
