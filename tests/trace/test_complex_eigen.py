@@ -375,6 +375,22 @@ def test_sizes_beyond_the_blocks_of_lapack(shape: tuple[int, int]) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.parametrize(
+    "name", ["eigenvectors", "left singular vectors", "Q", "eig, both", "eig of a real matrix"]
+)
+def test_derivatives_of_large_matrices(name: str) -> None:
+    """Against central differences along a direction."""
+    rng = np.random.default_rng(1)
+    a, e = (rng.standard_normal((130, 130)) * (1 if name.endswith("real matrix") else 1 + 1j) for _ in "ab")
+    fn = FUNCTIONS[name][0]
+    # The signs of eigenvectors of real matrices come and go, and so does an order.
+    part = np.imag if a.dtype.kind == "c" else np.abs
+    loss = lambda a: np.mean(np.abs(fn(a)) ** 3) + np.mean(part(fn(a)))
+    bar, h = symgrad.grad(loss, target="interpreter")(a), 1e-7
+    differ = (loss(a + h * e) - loss(a - h * e)) / (2 * h)
+    np.testing.assert_allclose(np.sum(np.real(np.conj(bar) * e)), differ, rtol=1e-4)
+
+
 def test_large_eigenvectors() -> None:
     for a in (drawn(90, 90), RNG.standard_normal((90, 90))):
         functions = (np.linalg.eig, np.linalg.eigh) if a.dtype.kind == "c" else (np.linalg.eig,)

@@ -113,8 +113,8 @@ def geev(
         found = np.linalg.eig(columns(a, n, n))
     except np.linalg.LinAlgError:
         return 1
-    real[:n], imag[:n] = found.eigenvalues.real, found.eigenvalues.imag
+    real[:n], imag[:n] = np.real(found.eigenvalues), np.imag(found.eigenvalues)
     if vectors:
-        second = imag[:n] < 0
-        columns(v, n, n)[...] = np.where(second, -found.eigenvectors.imag, found.eigenvectors.real)
+        x, y = np.real(found.eigenvectors), np.imag(found.eigenvectors)
+        columns(v, n, n)[...] = np.where(imag[:n] < 0, -y, x)
     return 0

@@ -209,8 +209,7 @@ def roots(p: Any) -> Any:
     if p.shape[0] < 2:
         raise UnsupportedError(f"np.roots of {p.type}, which has no zeros", loc=caller())
     n = p.shape[0] - 1
-    below = np.eye(n - 1, n, dtype=p.dtype)
-    return eigvals(np.concatenate([(-p[1:] / p[0])[None, :], below * np.ones_like(p[:1])]))
+    return eigvals(np.concatenate([(-p[1:] / p[0])[None, :], np.eye(n - 1, n, dtype=p.dtype)]))
 
 
 TABLE: dict[Any, Callable[..., Any]] = {

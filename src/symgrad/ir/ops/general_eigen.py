@@ -82,10 +82,14 @@ def _inverse_jvp(dots: tuple[Any], y: Any, z: Any) -> Any:
     return -stacked(product(parts(y), product(parts(dots[0]), parts(y))))
 
 
+def _arguments_inverse(z: ArrayType) -> tuple[Dim, ...]:
+    return (z.shape[-1], bits(z))
+
+
 # The length of a row of it is the condition of an eigenvalue, where vectors have length 1.
 basis_inverse = OpDef(
     "basis_inverse", _evaluate_inverse, _infer_inverse, Jvp(_inverse_jvp),
-    Library("basis_inverse", lambda z: (z.shape[-1], bits(z)), fails=DEFECTIVE, axes=3),
+    Library("basis_inverse", _arguments_inverse, fails=DEFECTIVE, axes=3),
     "the inverse of a complex matrix of vectors of length 1; an error where it has none to rounding",
     examples=tuple(Example((array_type(F64, *shape),)) for shape in ((2, 3, 3), (2, 2, 2, 2), (2, 0, 0))),
 )  # fmt: skip
@@ -104,12 +108,10 @@ def _kept(v: Pair, found: Pair) -> Pair:
     """Tangents along which vectors keep their length, and their largest element stays real."""
     (x, y), (a, b) = v, found
     # LAPACK makes it real exactly; others may be as large to rounding.
-    largest = np.argmax(np.where(y == 0, x * x, np.full_like(x, -1)), axis=-2)
-    hot = np.arange(dims.known(type_of(x).shape[-2]))[:, None] == largest[..., None, :]
-    zero = np.zeros_like(x)
-    along = np.sum(x * a + y * b, axis=-2)[..., None, :]
-    off = np.sum(np.where(hot, b, zero), axis=-2) / np.sum(np.where(hot, x, zero), axis=-2)
-    turn = off[..., None, :]
+    sizes = np.where(y == 0, np.abs(x), np.full_like(x, -1))
+    anchor = np.where(sizes == np.max(sizes, axis=-2, keepdims=True), x, np.zeros_like(x))
+    along = np.sum(x * a + y * b, axis=-2, keepdims=True)
+    turn = np.sum(anchor * b, axis=-2, keepdims=True) / np.sum(anchor * anchor, axis=-2, keepdims=True)
     return a - along * x + turn * y, b - along * y - turn * x
 
 

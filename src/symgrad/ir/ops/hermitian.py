@@ -57,9 +57,8 @@ def with_phases(v: Pair, found: Pair, k: int) -> Pair:
 
     `found` are tangents that leave the phases open.
     """
-    rows = dims.known(type_of(v[0]).shape[-2])
-    only = np.eye(rows, 1, dtype=type_of(v[0]).dtype)
-    turn = -aligned(found[1][..., k, None, :] * only, v[0][..., k, :], pulled=0)
+    off = np.concatenate([found[1][..., k : k + 1, :], np.zeros_like(found[1][..., 1:, :])], axis=-2)
+    turn = -aligned(off, v[0][..., k, :], pulled=0)
     return found[0] - v[1] * turn, found[1] + v[0] * turn
 
 

@@ -200,6 +200,10 @@ def _aligned_jvp(dots: tuple[Any, Any], z: Any, y: Any, v: Any, pulled: int) -> 
     return -aligned(z * (dots[1][..., None, :] * (1 / max(dims.known(z.shape[-2]), 1))), v, pulled=0)
 
 
+def _arguments_aligned(y: ArrayType, v: ArrayType, pulled: int) -> tuple[Dim, ...]:
+    return (y.shape[-2], y.shape[-1], pulled, bits(y))
+
+
 def _aligned_example(pulled: int, *shape: int) -> Example:
     types = (array_type(F64, *shape), array_type(F64, *shape[:-2], shape[-1]))
     return Example(types, (("pulled", pulled),))
@@ -208,9 +212,7 @@ def _aligned_example(pulled: int, *shape: int) -> Example:
 aligned = OpDef(
     "aligned", _evaluate_aligned, _infer_aligned,
     LinearIn(0, lambda ct, y, v, pulled: aligned(ct, v, pulled=1 - pulled), _aligned_jvp),
-    Library(
-        "aligned", lambda y, v, pulled: (y.shape[-2], y.shape[-1], pulled, bits(y)), over=0, fails=PHASE
-    ),
+    Library("aligned", _arguments_aligned, over=0, fails=PHASE),
     "in each row, the sums of the columns of y over v; 0 where v is 0 to rounding, if the sum is so too",
     examples=(_aligned_example(0, 3, 4), _aligned_example(1, 2, 3, 3), _aligned_example(0, 0, 0)),
     convention="where v is 0 to rounding: 0 forward, backward an error",
