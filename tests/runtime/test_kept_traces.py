@@ -147,3 +147,21 @@ def test_a_program_that_was_removed_is_made_from_the_kept_trace(tmp_path: Path) 
             if file.is_file():
                 file.unlink()
     assert traced(run(tmp_path)) == set()
+
+
+@pytest.mark.slow
+def test_functions_that_one_decorator_has_made_are_told_apart(tmp_path: Path) -> None:
+    """They have one code: SciPy has one wrapper around all that takes stacks of matrices."""
+    made = LOSSES.replace(
+        "x = np.array",
+        "import scipy.linalg\ndef of(f): return compile_grad("
+        "lambda x: np.sum(f(np.outer(x, x) + np.diag(x + 3)) ** 2))\nx = np.array",
+    )
+    made = made.replace(
+        '"plain": (plain, (x,)),',
+        '"plain": (plain, (x,)),'
+        ' "inv": (of(scipy.linalg.inv), (x,)), "svdvals": (of(scipy.linalg.svdvals), (x,)),',
+    )
+    run(tmp_path, made)
+    said = run(tmp_path, made)
+    assert said["inv"] == said["svdvals"] == ["kept"]

@@ -223,6 +223,8 @@ def test_what_hangs_on_the_basis_is_an_error(
     made(np.diag([1.0, 2.0, 3.0]))
     with pytest.raises(np.linalg.LinAlgError, match=r"have no derivative \(test_eigen\.py"):
         made(scale * np.eye(3))
+    with pytest.raises(np.linalg.LinAlgError, match="have no derivative"):
+        made(scale * TWICE)
 
 
 def test_the_second_order_at_repeated_eigenvalues_is_an_error() -> None:

@@ -32,10 +32,13 @@ def orientation(n: int, x: Buffer, f: Buffer) -> float:
 
 def cofactor(batch: int, n: int, f: Buffer, a: Buffer, out: Buffer) -> int:
     """out[batch,n,n] = det(a) a⁻ᵀ by its factors, or by singular values where a determinant is hardly one."""
+    least = 1e-30
+    for _ in range(9):
+        least = least * 1e-30 if least * 1e-30 > 0 else least  # as far as the precision has numbers
     for k in range(batch if n > 0 else 0):
         factors, y = at(f, k * (n + 1) * n), at(out, k * n * n)
         found = determinant(n, factors)
-        if found - found == 0 and (found > 1e-30 or found < -1e-30):
+        if found - found == 0 and (found > least or -found > least):
             cleared(n * n, y)
             for i in range(n):
                 y[i * n + i] = found

@@ -13,6 +13,7 @@ from numba.core import types
 from numba.np.numpy_support import as_dtype
 
 from symgrad.codegen.determinant_routines import cofactor
+from symgrad.codegen.exponential_routines import expm
 from symgrad.codegen.fft_routines import fourier
 from symgrad.codegen.linalg_routines import (
     cholesky,
@@ -47,9 +48,9 @@ from symgrad.codegen.spectral_routines import divided, eigh, eigvalsh, qr, svd, 
 
 __all__ = [
     "aligned", "basis_inverse", "cholesky", "cofactor", "congruence", "cumextreme", "cumprod", "cumsum",
-    "divided", "eig", "eigh", "eigvals", "eigvalsh", "finite", "fourier", "lu", "lu_solve",
-    "pair_divided", "pair_eig", "pair_eigh", "pair_eigvals", "pair_eigvalsh", "pair_qr",
-    "pair_svd", "pair_svdvals", "qr", "ranking", "recurrence", "svd", "svdvals", "triangular_product",
+    "divided", "eig", "eigh", "eigvals", "eigvalsh", "expm", "finite", "fourier", "lu", "lu_solve",
+    "pair_divided", "pair_eig", "pair_eigh", "pair_eigvals", "pair_eigvalsh", "pair_qr", "pair_svd",
+    "pair_svdvals", "qr", "ranking", "recurrence", "svd", "svdvals", "triangular_product",
     "triangular_solve",
 ]  # fmt: skip
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from symgrad.codegen import (
     determinant_routines,
+    exponential_routines,
     fft_routines,
     linalg_routines,
     paired_routines,
@@ -20,6 +21,7 @@ ROUTINES: dict[str, Callable[..., int]] = {
     **spectral_routines.ROUTINES,
     **paired_routines.ROUTINES,
     **determinant_routines.ROUTINES,
+    **exponential_routines.ROUTINES,
     **scan_routines.ROUTINES,
     **sort_routines.ROUTINES,
 }

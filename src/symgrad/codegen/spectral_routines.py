@@ -97,13 +97,23 @@ def tolerance(n: int, bits: int) -> float:
     return found
 
 
+def larger(x: float, y: float) -> float:
+    """The larger one of two magnitudes."""
+    x, y = x if x > 0 else -x, y if y > 0 else -y
+    return x if x > y else y
+
+
+def not_within(x: float, limit: float) -> bool:
+    """Whether a number is not of a magnitude up to a limit, or is none."""
+    return x > limit or -x > limit or x != x
+
+
 def divided(batch: int, m: int, n: int, kind: int, bits: int, y: Buffer, w: Buffer, out: Buffer) -> int:
     """out[batch,m,n] = y over what `divided` of ir/ops/eigen.py says; it fails at an unknown quotient."""
     near = 4 * tolerance(n, bits)
     for k in range(batch):
         x, z, values = at(y, k * m * n), at(out, k * m * n), at(w, k * n)
         least, most = near * magnitude(n, values), magnitude(m * n, x)
-        nothing = 16 * near * most if kind == 1 or kind == 3 else 0 * near
         for i in range(m):
             for j in range(n):
                 d, each = values[j], x[i * n + j]
@@ -114,9 +124,12 @@ def divided(batch: int, m: int, n: int, kind: int, bits: int, y: Buffer, w: Buff
                 if d > least or -d > least or d != d:
                     z[i * n + j] = each / d
                     continue
-                wrong = each > nothing or -each > nothing or each != each or (kind == 3 and most == 0)
-                if wrong and (kind == 0 or i != j):
-                    return 1
+                if kind == 0 or i != j:
+                    scale = most if kind == 1 else 0 * most
+                    if kind == 3:
+                        scale = larger(x[i * n + i], x[j * n + j])
+                    if not_within(each, 16 * near * scale) or (kind == 3 and most == 0):
+                        return 1
                 z[i * n + j] = 0
     return 0
 

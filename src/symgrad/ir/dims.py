@@ -6,6 +6,7 @@ it needs the number. An expression without names is always a plain int, so equal
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +20,8 @@ Shape: TypeAlias = tuple[Dim, ...]
 
 # The values that each index name takes, lower, ..., upper - 1, in terms of the names before it.
 Ranges: TypeAlias = "Mapping[str, tuple[Dim, Dim]]"
+
+SAMPLES = 6  # values of an index that stand for all
 
 ZERO: Dim = 0
 ONE: Dim = 1
@@ -195,6 +198,38 @@ def extent(dim: Dim, ranges: Ranges) -> Interval:
 def largest(dim: Dim, ranges: Ranges) -> int:
     """The largest value while each index stays in its range; at least 0."""
     return dim if isinstance(dim, int) else max(0, extent(dim, ranges).high)
+
+
+def usual(dim: Dim, ranges: Ranges) -> int:
+    """The mean over all iterations of the loops around, from some that lie evenly among them."""
+    if isinstance(dim, int):
+        return dim
+    total, count = _summed(dim, _needed(dim, ranges), {}, ranges)
+    return math.ceil(total / count) if count else 0
+
+
+def _summed(dim: Dim, free: Sequence[str], at: Mapping[str, Dim], ranges: Ranges) -> tuple[float, float]:
+    """The sum of the values, and their number, over the ranges of the free names."""
+    if not free:
+        return float(max(0, known(substituted(dim, at)))), 1.0
+    lower, upper = (known(substituted(end, at)) for end in ranges[free[0]])
+    points = min(upper - lower, SAMPLES)
+    total = count = 0.0
+    for k in range(points):
+        value = lower + (2 * k + 1) * (upper - lower) // (2 * points)
+        one = _summed(dim, free[1:], {**at, free[0]: value}, ranges)
+        total, count = total + one[0], count + one[1]
+    share = (upper - lower) / points if points > 0 else 0.0
+    return total * share, count * share
+
+
+def _needed(dim: Dim, ranges: Ranges) -> list[str]:
+    """The names that a size depends on, itself or by the ranges of others, in their order."""
+    found = set(names(dim))
+    for name in reversed(list(ranges)):
+        if name in found:
+            found.update(names(*ranges[name]))
+    return [name for name in ranges if name in found]
 
 
 def never_above(a: Dim, b: Dim, ranges: Ranges) -> bool:

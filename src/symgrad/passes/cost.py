@@ -16,7 +16,7 @@ from symgrad.ir.capacity import estimated_bytes, most_elements, ranges_within
 from symgrad.ir.core import Block, Function, Op, Value
 from symgrad.ir.dims import Ranges, Shape
 from symgrad.ir.index_names import ENDLESS, ranges_inside
-from symgrad.ir.opdef import Contract, Flow, Remap, Scalar, View
+from symgrad.ir.opdef import Contract, Flow, Remap, Scalar, Update, View
 from symgrad.ir.ops import axis_sizes, factors
 from symgrad.ir.regions import as_for, flow_of
 
@@ -48,11 +48,11 @@ class _Caches:
         self.seconds += 1e-9 * self._rate(key, nbytes) * part
         self.have(key, part)
 
-    def write(self, key: Hashable, nbytes: int) -> None:
-        """Move the bytes of an array to where it lies: what is not near comes, is written over, and goes."""
+    def write(self, key: Hashable, nbytes: int, part: int) -> None:
+        """Move a part of the bytes of an array to where it lies: what is not near comes first, and goes."""
         rate = self._rate(key, nbytes)
-        self.seconds += 1e-9 * rate * nbytes * (1 if rate <= LEVELS[1][1] else 2)
-        self.have(key, nbytes)
+        self.seconds += 1e-9 * rate * part * (1 if rate <= LEVELS[1][1] else 2)
+        self.have(key, part)
 
     def have(self, key: Hashable, nbytes: int) -> None:
         """Note that the bytes of an array were moved just now."""
@@ -105,15 +105,18 @@ class _Walk:
             part = nbytes if body is None else min(nbytes, _read_of(body, body.params[k], ranges))
             self.caches.read(keys[v], nbytes, part)
         for v in op.results:
-            keys[v] = v
-            self.caches.write(v, estimated_bytes(v.type, ranges))
+            nbytes, update = estimated_bytes(v.type, ranges), _update_of(op, v)
+            # An update goes into the array that it is given.
+            keys[v] = v if update is None else keys[_outside(op, update.operands[0])]
+            part = nbytes if update is None else estimated_bytes(update.operands[1].type, ranges)
+            self.caches.write(keys[v], nbytes, part)
         inner = (op,) if body is None else body.ops
         self._spend(sum(_nanoseconds(each, ranges) for each in inner) + (LIBRARY if body is None else START))
 
     def _for(self, op: Op, ranges: Ranges, keys: dict[Value, Hashable]) -> None:
         """A loop: its first iteration, and then the second one as often as there are others."""
         loop, inside = as_for(op), ranges_inside(op, ranges)
-        trips = dims.largest(loop.trips, ranges)
+        trips = dims.usual(loop.trips, ranges)
         carried, constants, rows = loop.split_params()
         keys.update(zip(op.results, (keys[v] for v in loop.carries), strict=False))
         keys.update((v, v) for v in op.results[len(carried) :])
@@ -131,7 +134,8 @@ class _Walk:
             spent.append(self.caches.seconds - before)
         self.caches.seconds += spent[-1] * (trips - len(spent)) if spent else 0.0
         for v in op.results[len(carried) :]:
-            self.caches.write(v, estimated_bytes(v.type, ranges))
+            nbytes = estimated_bytes(v.type, ranges)
+            self.caches.write(v, nbytes, nbytes)
 
     def _others(self, op: Op, ranges: Ranges, keys: dict[Value, Hashable]) -> None:
         """A loop without a known end, or a branch: all regions once."""
@@ -146,15 +150,35 @@ class _Walk:
         self.caches.seconds += 1e-9 * nanoseconds
 
 
+def _update_of(op: Op, result: Value) -> Op | None:
+    """The op that makes a result of a kernel by an update of an operand, if one does; or the op itself."""
+    (body,) = op.regions or (None,)
+    if body is None:
+        return op if isinstance(op.opdef.lowering, Update) else None
+    made = body.results[op.results.index(result)]
+    maker = next((inner for inner in body.ops if made in inner.results), None)
+    if maker is None or not isinstance(maker.opdef.lowering, Update):
+        return None
+    return maker if maker.operands[0] in body.params else None
+
+
+def _outside(op: Op, value: Value) -> Value:
+    """The operand of a kernel that a param of its body stands for; the value itself if there is no body."""
+    return op.operands[op.regions[0].params.index(value)] if op.regions else value
+
+
 def _read_of(body: Block, param: Value, ranges: Ranges) -> int:
     """The most bytes that a kernel reads of an operand, whole rows of a part counted once a reader."""
     found = 0
     for op in body.ops:
+        if isinstance(op.opdef.lowering, Update) and param not in op.operands[1:]:
+            continue
         if param in op.operands:
             moved = isinstance(op.opdef.lowering, Remap)
             read = op.result.type.with_dtype(param.type.dtype) if moved else param.type
             found += estimated_bytes(read, ranges)
-    return found or estimated_bytes(param.type, ranges)
+    used = any(param in op.operands for op in body.ops)
+    return found if used else estimated_bytes(param.type, ranges)
 
 
 def _nanoseconds(op: Op, ranges: Ranges) -> float:

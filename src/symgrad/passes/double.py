@@ -18,9 +18,9 @@ from symgrad.ir.core import Block, Function, Op, Value, with_body
 from symgrad.ir.dims import Dim, Ranges
 from symgrad.ir.index_names import binds_after, ranges_after, ranges_inside, with_names
 from symgrad.ir.opdef import Flow
-from symgrad.ir.ops.shapes import reshape, slice_
-from symgrad.ir.regions import ForLoop, as_for, flow_of, for_op, row_type
+from symgrad.ir.regions import ForLoop, as_for, flow_of, for_op
 from symgrad.passes.dce import dce
+from symgrad.passes.loop_rows import indexed
 from symgrad.passes.out_of_place import is_large, out_of_place
 
 MIN_TRIPS = 8
@@ -76,7 +76,7 @@ def _rounds(op: Op, inside: Ranges) -> _Rounds | None:
         return None
     if not dims.is_known(loop.trips) or dims.known(loop.trips) < MIN_TRIPS:
         return None
-    loop = _with_stacks(loop)
+    loop = indexed(loop)
     steps = out_of_place(loop.body, loop.body.params[: len(carried)], inside)
     twice = steps.moved or _swaps(loop)
     if not twice and steps.body is loop.body:
@@ -97,29 +97,6 @@ def _swaps(loop: ForLoop) -> bool:
     handed = [(old, new) for old, new in after.items() if old is not new and new in after]
     back = all(after[new] is old or after[new] not in after for old, new in handed)
     return back and any(is_large(new) for _, new in handed)
-
-
-def _with_stacks(loop: ForLoop) -> ForLoop:
-    """The loop with its xs as constants, whose rows the body reads at the index."""
-    if not loop.xs:
-        return loop
-    carried, constants, rows = loop.split_params()
-    stacks = tuple(Value(v.type, v.hint) for v in loop.xs)
-    builder = Builder()
-    at = dims.shift(dims.index(loop.index), loop.lower)
-    values = {row: _row(stack, at, builder) for row, stack in zip(rows, stacks, strict=True)}
-    ops = (replace(op, operands=tuple(values.get(v, v) for v in op.operands)) for op in loop.body.ops)
-    results = tuple(values.get(v, v) for v in loop.body.results)
-    body = Block((*carried, *constants, *stacks), (*builder.ops, *ops), results)
-    return replace(loop, constants=(*loop.constants, *loop.xs), xs=(), body=body)
-
-
-def _row(stack: Value, at: Dim, builder: Builder) -> Value:
-    """The row of a stack at an index."""
-    sizes = stack.type.shape[1:]
-    start, stop = (at, *(0 for _ in sizes)), (dims.add(at, 1), *sizes)
-    part = builder.emit(slice_, (stack,), {"start": start, "stop": stop, "step": (1,) * len(start)})
-    return builder.emit(reshape, (part,), {}, row_type(stack.type))
 
 
 # ---- writing it -------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from symgrad.passes.fuse import fuse
 from symgrad.passes.hoist import hoist
 from symgrad.passes.layout import layout
 from symgrad.passes.memory import memory
+from symgrad.passes.remat.checkpoints import checkpoint, checkpointed
 from symgrad.passes.remat.frontier import Plan, frontier, within
 from symgrad.passes.simplify import simplify
 from symgrad.passes.tile import in_small_blocks, tile
@@ -43,6 +44,7 @@ PASSES: dict[str, Pass] = {
     "contract": contract,
     "layout": layout,
     "unroll": unroll,
+    "checkpoint": checkpoint,
     "tile": tile,
     "accumulate": accumulate,
     "double": double,
@@ -169,22 +171,22 @@ def fused(function: Function, runner: PassRunner, budget: int | None = None) -> 
     Raises MemoryBudgetError if that is not enough.
     """
     function = runner.run("unroll", function)
-    found = runner.run("tile", function)
-    for name in _FUSING:
+    found = function
+    for name in ("checkpoint", "tile", *_FUSING):
         found = runner.run(name, found)
     if budget is not None:
-        found = runner.run("rematerialize", found, lambda f: within(f, budget, lambda: _in_blocks(function)))
+        found = runner.run("rematerialize", found, lambda f: within(f, budget, lambda: _in_pieces(function)))
     return found
 
 
 def memory_plans(optimized: Function, runner: PassRunner) -> list[Plan]:
     """What less memory costs: the plans that a budget chooses from, the fastest first."""
-    return frontier([fused(optimized, runner), *_in_blocks(unroll(optimized))])
+    return frontier([fused(optimized, runner), *_in_pieces(unroll(optimized))])
 
 
-def _in_blocks(function: Function) -> Iterator[Function]:
-    """The unrolled function in small blocks of rows, fused."""
-    for found in in_small_blocks(function):
+def _in_pieces(function: Function) -> Iterator[Function]:
+    """The unrolled function fused in forms that take less memory: rows in small blocks, loops run again."""
+    for found in (*in_small_blocks(function), *checkpointed(function)):
         for name in _FUSING:
             found = PASSES[name](found)
         yield found

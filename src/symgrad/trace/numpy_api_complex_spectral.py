@@ -113,13 +113,18 @@ def svdvals(x: Any, /) -> Any:
 
 
 # ---- pseudoinverses and least squares ---------------------------------------------------------------------
-def _pseudoinverse(a: Any, cutoff: float) -> Any:
-    """The pseudoinverse of ((x, -y), (y, x)), which has the singular values of x + iy twice, has its form."""
+def embedded(function: Callable[[Any], Any], a: Any) -> Any:
+    """A function of complex matrices x + iy by that of ((x, -y), (y, x)), whose value has this form, too."""
     x, y = paired.parts(_pairs(a))
-    embedded = np.concatenate([np.concatenate([x, -y], axis=-1), np.concatenate([y, x], axis=-1)], axis=-2)
-    m, n = a.shape[-2:]
-    found = singular.pinv(embedded, cutoff=cutoff)
-    return complex_(found[..., :n, :m], found[..., n:, :m])
+    whole = np.concatenate([np.concatenate([x, -y], axis=-1), np.concatenate([y, x], axis=-1)], axis=-2)
+    found = function(whole)
+    rows, columns = (n // 2 for n in found.shape[-2:])
+    return as_dtype(complex_(found[..., :rows, :columns], found[..., rows:, :columns]), a.dtype)
+
+
+def _pseudoinverse(a: Any, cutoff: float) -> Any:
+    """That of ((x, -y), (y, x)) has its form: the singular values are those of x + iy, twice."""
+    return embedded(lambda e: singular.pinv(e, cutoff=cutoff), a)
 
 
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
@@ -130,7 +135,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
         rcond = 1e-15 if rtol is np._NoValue else default if rtol is None else rtol
     cutoff = part("np.linalg.pinv", rcond)
     given = _hermitian(a) if hermitian else a
-    return as_dtype(_pseudoinverse(given, cutoff), a.dtype)
+    return _pseudoinverse(given, cutoff)
 
 
 def _hermitian(a: Any) -> Any:

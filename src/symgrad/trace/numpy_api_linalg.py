@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from symgrad.errors import DTypeError, ShapeError
+from symgrad.errors import DTypeError, ShapeError, UnsupportedError
 from symgrad.ir.ops import determinants, linalg
 from symgrad.ir.types import F64
 from symgrad.trace.lifting import as_dtype, axes_of, fit, strong, the_tracer, to_shape, tracer_of
@@ -37,6 +37,19 @@ def square(what: str, a: Tracer) -> Tracer:
     if a.shape[-1] != a.shape[-2]:
         raise ShapeError(f"{what}: {a.type} is not of square matrices", loc=caller())
     return a
+
+
+def one_matrix(what: str, a: Any) -> Tracer:
+    """One matrix of float64 or float32."""
+    found = real_matrix(what, tracer_of(a, the_tracer((a,))))
+    if found.ndim != 2:
+        raise UnsupportedError(f"{what} of {found.type}: it takes one matrix", loc=caller())
+    return found
+
+
+def one_square(what: str, a: Any) -> Tracer:
+    """One square matrix of float64 or float32."""
+    return square(what, one_matrix(what, a))
 
 
 def right_hand_sides(what: str, a: Any, b: Any, *, vector: bool) -> tuple[Tracer, Tracer]:

@@ -40,6 +40,22 @@ def matrices(what: str, a: Tracer) -> Tracer:
     return real_matrix(what, a)
 
 
+def any_matrix(what: str, a: Any) -> Tracer:
+    """One matrix of float64 or float32, or a complex one."""
+    found = matrices(what, tracer_of(a, the_tracer((a,))))
+    if found.ndim != 2:
+        raise UnsupportedError(f"{what} of {found.type}: it takes one matrix", loc=caller())
+    return found
+
+
+def any_square(what: str, a: Any) -> Tracer:
+    """One square matrix of float64 or float32, or a complex one."""
+    found = any_matrix(what, a)
+    if found.shape[-1] != found.shape[-2]:
+        raise ShapeError(f"{what}: {found.type} is not of square matrices", loc=caller())
+    return found
+
+
 # ---- symmetric matrices -----------------------------------------------------------------------------------
 def lower_of(what: str, uplo: Any) -> int:
     """1 where the lower triangle is read, 0 where the upper one is."""

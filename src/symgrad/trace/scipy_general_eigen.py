@@ -7,8 +7,7 @@ from typing import Any
 
 from symgrad.errors import UnsupportedError
 from symgrad.trace import numpy_api_complex_spectral
-from symgrad.trace.lifting import the_tracer, tracer_of
-from symgrad.trace.numpy_api_spectral import matrices
+from symgrad.trace.numpy_api_spectral import any_matrix
 from symgrad.trace.places import caller
 from symgrad.trace.tracer import Tracer
 
@@ -18,10 +17,7 @@ def _one_matrix(what: str, a: Any, options: dict[str, Any]) -> Tracer:
     for name, value in options.items():
         if value is not None and value is not False:
             raise UnsupportedError(f"{what} with {name}= is not supported", loc=caller())
-    found = matrices(what, tracer_of(a, the_tracer((a,))))
-    if found.ndim != 2:
-        raise UnsupportedError(f"{what} of {found.type}: it takes one matrix", loc=caller())
-    return found
+    return any_matrix(what, a)
 
 
 def eig(

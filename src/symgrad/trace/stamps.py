@@ -186,7 +186,7 @@ def member(value: Any) -> str:
             return f"ufunc {value.__name__}"
         case FunctionType():
             require_library(value.__globals__.get("__name__"))
-            return f"function {value.__globals__['__name__']}.{value.__code__.co_qualname}"
+            return f"function {value.__globals__['__name__']}.{value.__code__.co_qualname}{_decorated(value)}"
         case BuiltinFunctionType() if value.__self__ is None or isinstance(value.__self__, ModuleType):
             require_library(value.__module__)
             return f"function {value.__module__}.{value.__qualname__}"
@@ -195,6 +195,17 @@ def member(value: Any) -> str:
             return f"function {value.__module__}.{value.__qualname__}"
         case _:
             return constant(value)
+
+
+def _decorated(fn: FunctionType) -> str:
+    """The name of what a decorator has made, which has the code of all that it makes."""
+    if fn.__closure__ is None:
+        return ""
+    holder: Any = sys.modules.get(fn.__module__)
+    if vars(holder or object).get(fn.__qualname__) is not fn:
+        raise Unrecordable(f"it uses {fn.__module__}.{fn.__qualname__}, which is not found under that name")
+    require_library(fn.__module__)
+    return f" as {fn.__module__}.{fn.__qualname__}"
 
 
 def _home(ufunc: np.ufunc) -> str | None:

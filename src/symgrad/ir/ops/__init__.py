@@ -14,6 +14,7 @@ from symgrad.ir.ops import (
     determinants,
     eigen,
     elementwise,
+    exponential,
     fourier,
     gamma,
     general_eigen,
@@ -54,6 +55,7 @@ FAMILIES: dict[str, tuple[OpDef, ...]] = {
     "complex_singular": complex_singular.OPS,
     "general_eigen": general_eigen.OPS,
     "determinants": determinants.OPS,
+    "exponential": exponential.OPS,
     "constants": constants.OPS,
     "control": control.OPS,
 }
@@ -65,7 +67,8 @@ BY_UFUNC: dict[np.ufunc, OpDef] = {op.ufunc: op for op in OPS.values() if op.ufu
 __all__ = [
     "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "complex_singular",
     "complexes", "cond", "constant", "constants", "contraction", "control", "determinants", "dim",
-    "eigen", "einsum", "elementwise", "factors", "for_loop", "fourier", "gamma", "general_eigen",
-    "hermitian", "indexing", "iota", "join_spec", "kernel", "linalg", "measure", "paired", "reductions",
-    "scans", "shapes", "singular", "sorting", "special", "split_spec", "triangular", "while_loop",
+    "eigen", "einsum", "elementwise", "exponential", "factors", "for_loop", "fourier", "gamma",
+    "general_eigen", "hermitian", "indexing", "iota", "join_spec", "kernel", "linalg", "measure",
+    "paired", "reductions", "scans", "shapes", "singular", "sorting", "special", "split_spec",
+    "triangular", "while_loop",
 ]  # fmt: skip

@@ -71,7 +71,8 @@ def _products_without_two(s: Any) -> Any:
     n = type_of(s).shape[-1]
     i, j, k = (made(iota, s, array_type(I64, n, n, n), axis=axis) for axis in range(3))
     kept = np.where((i != k) & (j != k), s[..., None, None, :], 1.0)
-    return np.where(i[..., 0] != j[..., 0], np.prod(kept, axis=-1), 0.0)
+    row, column = (made(iota, s, array_type(I64, n, n), axis=axis) for axis in range(2))
+    return np.where(row != column, np.prod(kept, axis=-1), 0.0)
 
 
 def _composed_along(a: Any, e: Any) -> Any:

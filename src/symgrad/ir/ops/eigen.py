@@ -52,7 +52,11 @@ def _evaluate_divided(y: Any, w: Any, kind: int) -> Any:
     unknown = np.abs(d) <= near * np.max(np.abs(w), axis=-1, initial=0)[..., None, None]
     wrong = unknown if kind == COLUMN else unknown & ~np.eye(n, dtype=np.bool_)
     most = np.max(np.abs(y), axis=(-2, -1), keepdims=True, initial=0)
-    nothing = np.abs(y) <= (0 if kind in (COLUMN, SUM) else 16 * near) * most
+    scale = most if kind == DIFFERENCE else np.zeros_like(most)
+    if kind == PULLED:  # what vectors get, by columns: of functions of a matrix, in the scale of the diagonal
+        own = np.abs(np.diagonal(y, axis1=-2, axis2=-1))
+        scale = np.maximum(own[..., None], own[..., None, :])
+    nothing = np.abs(y) <= 16 * near * scale
     if np.any(wrong & (~nothing | ((most == 0) & (kind == PULLED)))):
         raise np.linalg.LinAlgError(REPEATED)
     return np.where(unknown, np.zeros_like(y), y / np.where(unknown, np.ones_like(d), d))

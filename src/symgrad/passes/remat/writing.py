@@ -1,0 +1,73 @@
+"""What writes loops anew: a block that grows, what stands for old values, and loops made of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from symgrad.ir.builder import Builder
+from symgrad.ir.core import Value
+from symgrad.ir.dims import Dim
+from symgrad.ir.index_names import fresh_name, with_names
+from symgrad.ir.regions import ForLoop, Values, for_op, row_type
+
+
+@dataclass(slots=True)
+class Writer:
+    """The new ops, what stands for old values, and the names that are taken."""
+
+    names: set[str]
+    builder: Builder = field(default_factory=Builder)
+    stands: dict[Value, Value] = field(default_factory=lambda: dict[Value, Value]())
+
+    def of(self, values: Sequence[Value]) -> Values:
+        """What stands for each of the values."""
+        return tuple(self.stands.get(v, v) for v in values)
+
+    def stand(self, old: Sequence[Value], new: Sequence[Value]) -> None:
+        """Let new values stand for old ones."""
+        self.stands.update(zip(old, new, strict=True))
+
+    def name(self, hint: str) -> str:
+        """An index that no loop has."""
+        found = fresh_name(hint, self.names)
+        self.names.add(found)
+        return found
+
+
+def fresh(values: Sequence[Value]) -> Values:
+    return tuple(Value(v.type, v.hint) for v in values)
+
+
+def split(values: Values, *counts: int) -> Iterator[Values]:
+    """The values in groups of these sizes, and the rest."""
+    for count in counts:
+        yield values[:count]
+        values = values[count:]
+    yield values
+
+
+def loop(
+    builder: Builder,
+    span: tuple[str, Dim, Dim],
+    carries: Values,
+    constants: Values,
+    xs: Values,
+    step: Callable[[Builder, Values, Values, Values], Sequence[Value]],
+    *,
+    reverse: bool = False,
+) -> Values:
+    """The results of a loop over an index; `step` makes the body of its carries, constants and rows."""
+    rows = tuple(Value(row_type(v.type), v.hint) for v in xs)
+    inner, params = Builder(), (fresh(carries), fresh(constants), rows)
+    inner.loc = builder.loc
+    results = step(inner, *params)
+    body = inner.block([v for group in params for v in group], results)
+    index, lower, upper = span
+    builder.append(for_op(ForLoop(index, lower, upper, reverse, carries, constants, xs, body), builder.loc))
+    return builder.ops[-1].results
+
+
+def body_at(of: ForLoop, index: Dim, builder: Builder, *given: Values) -> Values:
+    """The results of the body of a loop at an index, of its carries, constants and rows."""
+    return builder.inline(with_names(of.body, {of.index: index}), [v for group in given for v in group])
