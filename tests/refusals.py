@@ -91,7 +91,7 @@ def axis_beyond(x: Any) -> Any:
 
 
 def complex_numbers(x: Any) -> Any:
-    return np.sum(np.abs(np.exp(1j * x)))
+    return np.sum(np.maximum(np.exp(1j * x), 0).real)
 
 
 def object_array(x: Any) -> Any:
@@ -310,7 +310,7 @@ def reads_file(x: Any) -> Any:
 
 # ---- what is not there -----------------------------------------------------------------------------------
 def unsupported_function(x: Any) -> Any:
-    return np.fft.fft(x)
+    return np.sum(np.unique(x))
 
 
 def library_function(x: Any) -> Any:
@@ -366,6 +366,7 @@ REFUSED: tuple[Refused, ...] = (
     Refused("boolean_argument", square, (np.array([True, False]),)),
     Refused("integer_number", weighted, (2, X)),
     Refused("complex_argument", square, (X + 1j,)),
+    Refused("long_complex_argument", weighted, (X, X.astype(np.clongdouble))),
     Refused("object_argument", square, (np.array([1.0, None]),)),
     Refused("long_double_argument", weighted, (X, X.astype(np.longdouble))),
     Refused("text_array_argument", weighted, (X, np.array(["a", "b", "c"]))),

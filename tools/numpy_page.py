@@ -19,6 +19,7 @@ from symgrad.trace import (
     numpy_api_complex_spectral,
     numpy_api_counts,
     numpy_api_creation,
+    numpy_api_fft,
     numpy_api_indices,
     numpy_api_joins,
     numpy_api_linalg,
@@ -33,6 +34,7 @@ from symgrad.trace import (
     numpy_api_sorting,
     numpy_api_spectral,
     numpy_api_writes,
+    scipy_fft,
     scipy_linalg,
     ufunc_methods,
 )
@@ -56,6 +58,7 @@ FAMILIES: tuple[tuple[str, tuple[ModuleType, ...]], ...] = (
         "Differences, grids, polynomials, statistics",
         (numpy_api_analysis, numpy_api_polynomials, numpy_api_counts, bessel),
     ),
+    ("Fourier transforms", (numpy_api_fft,)),
     ("Norms and powers of matrices", (numpy_api_norms,)),
     ("Systems of equations, factors and determinants", (numpy_api_linalg,)),
     ("Eigenvalues, singular values, QR and least squares", (numpy_api_spectral, numpy_api_complex_spectral)),
@@ -75,7 +78,9 @@ runs as it always does, and may use all of NumPy.
 Python's operators, comparisons, basic slices, integer and boolean index arrays, `None` and `...` in indices,
 iteration over the first axis, `np.r_`, `np.c_` and `len` work; so do writes, `x[i] = v`, `x += v`, `out=` and
 `np.add.at`, through views too. [What Python symgrad understands](python.md) has loops, branches and writes.
-Element types are `float64`, `float32`, `float16`, all integers and `bool`, with the promotion of NumPy 2.
+Element types are `float64`, `float32`, `float16`, `complex128`, `complex64`, integers and `bool`, with the
+promotion of NumPy 2. Complex numbers have no order here: `<`, `max`, `sort` and their kin refuse them, and so
+does whatever would drop an imaginary part ([complex numbers](design/complex.md)).
 
 """
 
@@ -86,8 +91,7 @@ write instead where that is known.
 
 Not there yet:
 
-- **Eigenvalues, singular values and least squares**: `qr`, `eigh`, `svd`, `pinv`, `lstsq`, ...
-- **FFTs and complex numbers.**
+- **Triangular systems of complex numbers**, and their running products.
 - **Results whose size depends on values**: `nonzero`, `unique`. `x[x > 0]` may be computed with, reduced and
   written to; its size may not be asked.
 
@@ -122,20 +126,24 @@ def _functions() -> Iterable[str]:
 
 
 def _elsewhere() -> Iterable[str]:
-    made = [f for f in SUBSTITUTES if getattr(f, "__module__", "") != "math"]
+    made = [f for f in SUBSTITUTES if getattr(f, "__module__", "") not in ("math", "cmath")]
     yield "### Making arrays\n"
     yield _listed(_name(f) for f in made)
     yield "## Methods and attributes of arrays\n"
     yield _listed(name for name in dir(np.ndarray) if not name.startswith("_") and coverage.has_method(name))
-    yield "## The module `math`\n"
+    yield "## The modules `math` and `cmath`\n"
     yield "On traced numbers; the result is a traced Python number.\n"
-    yield _listed(f"math.{f.__name__}" for f in SUBSTITUTES if f.__module__ == "math")
+    for module in ("math", "cmath"):
+        yield _listed(f"{module}.{f.__name__}" for f in SUBSTITUTES if f.__module__ == module)
     yield "## scipy.special\n"
     special = [*scipy_ops(), *scipy_compositions(), *(function for function, _ in scipy_functions().values())]
     yield _listed(f"scipy.special.{function.__name__}" for function in special)
     yield "## scipy.linalg\n"
     yield "Of one matrix; `check_finite=` checks nothing, and `overwrite_a=` overwrites nothing.\n"
     yield _listed(f"scipy.linalg.{name}" for name in scipy_linalg.TABLE)
+    yield "## scipy.fft\n"
+    yield "As those of `np.fft`; `overwrite_x=` overwrites nothing, and `workers=` sets nothing to work.\n"
+    yield _listed(f"scipy.fft.{name}" for name in scipy_fft.TABLE)
 
 
 def _classes() -> Iterable[str]:

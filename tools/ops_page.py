@@ -51,7 +51,7 @@ def _derivative(derivative: Derivative) -> str:
 
 def _operands(op: OpDef) -> str:
     """The element types of the operands in the op's examples, each combination once."""
-    kinds = {"f": "real", "i": "integer", "u": "integer", "b": "bool"}
+    kinds = {"f": "real", "i": "integer", "u": "integer", "b": "bool", "c": "complex"}
     found = dict.fromkeys(
         ", ".join(dict.fromkeys(kinds[t.dtype.kind] for t in example.operands)) for example in op.examples
     )

@@ -31,6 +31,15 @@ def test_right_when_compiled(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     assert record["held"] == ["w"]
 
 
+def test_complex_arguments(cli: Cli, tmp_path: Path) -> None:
+    model = tmp_path / "spectrum.py"
+    text = "import numpy as np\n\n\ndef loss(z):\n    return np.sum(np.abs(np.fft.fft(z)) ** 3)\n"
+    model.write_text(text, encoding="utf-8")
+    record = cli("check", f"{model}:loss", "--args", "c128[5]", "--json").record
+    assert record["ok"]
+    assert [(row["path"], row["size"]) for row in record["rows"]] == [("result", 1), ("z", 10)]
+
+
 def test_wrong(cli: Cli, golden: Golden) -> None:
     done = cli("check", WRONG)
     assert done.code == 1

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from symgrad.codegen.lapack import Buffer, at, cleared, copied, gemm, scratch
+from symgrad.codegen.lapack import Buffer, at, cleared, copied, gemm, lanes, scratch
 
 STEP = 3
 
@@ -62,6 +62,15 @@ def loops(n: int, x: Buffer) -> int:
                 total = total - total // 7 + i + 5 * j - k
         total = total - 1
     return total
+
+
+def lanes_of_a_loop(n: int, x: Buffer) -> int:
+    for i in lanes(n):
+        x[i] = 2 * x[i] + float(i)
+    for k in range(n):
+        for i in lanes(4):
+            x[i] = x[i + 4] if k > 2 else x[i]
+    return n
 
 
 def an_index_that_is_changed(n: int, x: Buffer) -> int:
@@ -171,7 +180,7 @@ def recursive(n: int, x: Buffer) -> int:
 
 ROUTINES = [
     arithmetic, quotients, a_choice, a_choice_that_guards, relations, relations_of_floats, loops,
-    an_index_that_is_changed, a_bound_that_is_changed, early, both_arms_return, names_at_once, truth,
-    the_smaller, to_int, an_element, memory, a_product, memory_of_any_size, calls,
+    lanes_of_a_loop, an_index_that_is_changed, a_bound_that_is_changed, early, both_arms_return,
+    names_at_once, truth, the_smaller, to_int, an_element, memory, a_product, memory_of_any_size, calls,
     recursive,
 ]  # fmt: skip

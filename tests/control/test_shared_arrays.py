@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import symgrad
+from symgrad.errors import UnsupportedError
 
 
 def rebound_beside_its_alias(x):
@@ -85,3 +86,81 @@ def test_as_python(fn: Callable[..., Any]) -> None:
     np.testing.assert_allclose(value, fn(x.copy()), rtol=1e-12)
     step = 1e-6 * np.random.default_rng(1).standard_normal(10)
     np.testing.assert_allclose(gradient @ step, (fn(x + step) - fn(x - step)) / 2, rtol=1e-6)
+
+
+# ---- where it depends on numbers whether two places hold one array ----------------------------------------
+def perhaps_bound_in_an_inner_loop(x, t):
+    a, c = np.sin(x), np.zeros(10)
+    for _ in range(4):
+        c[1:] += 0.2
+        for _ in range(4):
+            if t > 5:
+                break
+            c = a
+    return np.sum(a)
+
+
+def perhaps_bound_in_a_branch(x, t):
+    a, c = np.sin(x), np.zeros(10)
+    for _ in range(4):
+        c[1:] += 0.2
+        if t < 5:
+            c = a
+    return np.sum(a)
+
+
+def perhaps_bound_in_a_while(x, t):
+    a, c = np.sin(x), np.zeros(10)
+    while t < 5:
+        c[1:] += 0.2
+        for _ in range(4):
+            if t > 4:
+                break
+            c = a
+        t = t + 1
+    return np.sum(a)
+
+
+def perhaps_a_view(x, t):
+    a, c = np.sin(x), np.zeros(5)
+    for _ in range(4):
+        c[1:] += 0.2
+        for _ in range(4):
+            if t > 5:
+                break
+            c = a[2:7]
+    return np.sum(a)
+
+
+def perhaps_two_of_three(x, t):
+    a, b, c = np.sin(x), np.cos(x), np.zeros(10)
+    for _ in range(4):
+        c[1:] += 0.2
+        for _ in range(4):
+            if t > 5:
+                break
+            c, b = b, a
+    return np.sum(a) + np.sum(b)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        perhaps_bound_in_an_inner_loop, perhaps_bound_in_a_branch, perhaps_bound_in_a_while, perhaps_a_view,
+        perhaps_two_of_three,
+    ],
+)  # fmt: skip
+def test_right_or_refused(fn: Callable[..., Any]) -> None:
+    x = np.random.default_rng(0).uniform(0.1, 1.0, 10)
+    value = value_or_refusal(fn, x)
+    assert value is None or abs(value - fn(x.copy(), 0.5)) < 1e-12
+
+
+def value_or_refusal(fn: Callable[..., Any], x: Any) -> Any:
+    """The value; None where the program is refused because arrays may be shared."""
+    try:
+        return symgrad.compile(fn, target="interpreter")(x, 0.5)
+    except UnsupportedError as error:
+        if "may change another array" in error.what or "shares its elements" in error.what:
+            return None
+        raise

@@ -167,6 +167,19 @@ np.linalg.norm(c, 3)
 np.linalg.norm(Z, 1)
 np.linalg.norm(z, axis=1)
 np.linalg.matrix_power(Z, 3)
+np.linalg.solve(Z, c)
+np.linalg.solve(Z, z.T)
+np.linalg.solve(A, c)
+np.linalg.solve(Z, v)
+np.linalg.solve(np.stack([Z, Z.T]), np.stack([z.T, u.T]))
+np.linalg.inv(Z)
+np.linalg.det(Z)
+np.linalg.det(np.stack([Z, Z * Z]))
+np.linalg.slogdet(Z)
+np.linalg.slogdet(Z - Z[0])
+np.linalg.cholesky(Z @ Z.conj().T + np.eye(4))
+np.linalg.cholesky(Z @ Z.conj().T + 1j * np.eye(4))
+np.linalg.cholesky(Z @ Z.conj().T + np.eye(4), upper=True)
 np.polyval(c, z)
 np.tril(Z)
 np.iscomplexobj(z) + np.isrealobj(z)
@@ -197,6 +210,7 @@ np.digitize(c, v)
 float(z[0, 0])
 int(z[0, 0])
 np.sort_complex(z)
+np.linalg.svd(z)
 np.float64(z[0, 0])
 """.strip().splitlines()
 
@@ -285,13 +299,18 @@ def test_powers_of_zero() -> None:
 # ---- writes, numbers of Python, text ---------------------------------------------------------------------
 def written(x: Any) -> Any:
     """A complex buffer, into which reals and complex numbers are written."""
-    out = np.zeros((3, 4), complex)
+    out: Any = np.zeros((3, 4), complex)
     out[0] = x[0]
     out[1:] += 1j * x[1:]
     out[:, 0] *= 2 - 1j
     out[2, 3] = 7
     out[2, 1:3] = np.array([x[0, 0], 1j]) * np.full(2, x[0, 1] + 1j)
-    return out if np.isscalar(x[0, 0]) else None
+    out.real = 2 * x
+    out.imag[1] = x[0]
+    out[:2, 1].real += 1.0
+    part = out.imag
+    part[0] *= x[2]
+    return out * out.real if np.isscalar(x[0, 0]) else None
 
 
 def looped(x: Any) -> Any:

@@ -134,7 +134,7 @@ REFUSED: tuple[tuple[str, str], ...] = (
     ("t[0] in [1.0]", "np.where"),
     ("{t[0]: 1.0}", "np.where"),
     ("[1.0, 2.0, 3.0][t.astype(int)[0]]", "places in lists"),
-    ("complex(t[0])", "complex numbers"),
+    ("complex(t[0]) > 0", "for complex numbers"),
     ("np.save('x.npy', t)", "outside"),
 )
 

@@ -249,5 +249,7 @@ def _value(rng: np.random.Generator, argument: Any) -> Any:
     if not isinstance(argument, ArrayType):
         return argument
     shape = tuple(map(dims.known, argument.shape))
-    drawn = rng.standard_normal(shape) if argument.is_real else rng.integers(0, 2, shape)
+    drawn: Any = rng.standard_normal(shape) if argument.has_derivatives else rng.integers(0, 2, shape)
+    if argument.is_complex:
+        drawn = drawn + 1j * rng.standard_normal(shape)
     return np.asarray(drawn).astype(argument.dtype)[()]

@@ -195,6 +195,9 @@ class Values:
         if known is int and len(args) == 1:
             x = self.of_type(args[0], self.value(args[0]), value_type(self._dtype))
             return converted(self._frame.builder, x, self._dtype, I64)
+        if known is float and len(args) == 1:
+            x = self.of_type(args[0], self.value(args[0]), WORD)
+            return converted(self._frame.builder, x, I64, self._dtype)
         if not inspect.isfunction(known):
             raise self._refused(node)
         return self._call(node, known, args)

@@ -26,6 +26,7 @@ from symgrad.codegen.linalg_routines import (
 from symgrad.codegen.llvm_routines import routine
 from symgrad.codegen.llvm_symbols import register_blas, register_lapack
 from symgrad.codegen.numba_support import Buffer, lowers
+from symgrad.codegen.pair_routines import pair_lu
 from symgrad.codegen.paired_routines import (
     aligned,
     basis_inverse,
@@ -49,8 +50,8 @@ from symgrad.codegen.spectral_routines import divided, eigh, eigvalsh, qr, svd, 
 __all__ = [
     "aligned", "basis_inverse", "cholesky", "cofactor", "congruence", "cumextreme", "cumprod", "cumsum",
     "divided", "eig", "eigh", "eigvals", "eigvalsh", "expm", "finite", "fourier", "lu", "lu_solve",
-    "pair_divided", "pair_eig", "pair_eigh", "pair_eigvals", "pair_eigvalsh", "pair_qr", "pair_svd",
-    "pair_svdvals", "qr", "ranking", "recurrence", "svd", "svdvals", "triangular_product",
+    "pair_divided", "pair_eig", "pair_eigh", "pair_eigvals", "pair_eigvalsh", "pair_lu", "pair_qr",
+    "pair_svd", "pair_svdvals", "qr", "ranking", "recurrence", "svd", "svdvals", "triangular_product",
     "triangular_solve",
 ]  # fmt: skip
 

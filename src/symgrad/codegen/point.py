@@ -54,6 +54,7 @@ from symgrad.ir.opdef import (
     Library,
     Measure,
     NotNegative,
+    OnPairs,
     Piece,
     Range,
     Reduce,
@@ -187,7 +188,7 @@ class Point:
                     return Nest(self.emission, self, [inline_root(op, index)]).value()
             case Update(add):
                 return (yield from self._updated(op, index, add=add))
-            case Scatter() | Library() | Composed() | Control():
+            case Scatter() | Library() | Composed() | OnPairs() | Control():
                 raise InternalError(f"{op.opdef.name} is not computed point by point", loc=op.loc)
             case _:
                 assert_never(op.opdef.lowering)

@@ -9,6 +9,7 @@ from symgrad.codegen import (
     exponential_routines,
     fft_routines,
     linalg_routines,
+    pair_routines,
     paired_routines,
     scan_routines,
     sort_routines,
@@ -22,6 +23,7 @@ ROUTINES: dict[str, Callable[..., int]] = {
     **paired_routines.ROUTINES,
     **determinant_routines.ROUTINES,
     **exponential_routines.ROUTINES,
+    **pair_routines.ROUTINES,
     **scan_routines.ROUTINES,
     **sort_routines.ROUTINES,
 }

@@ -311,9 +311,9 @@ class OnPairs:
 
 
 Lowering: TypeAlias = (
-    "Scalar | Reduce | ArgReduce | Remap | View | Contract | Library | Composed | Gather | Scatter | Update"
-    " | Constant | Coordinate | Extent | Measure | OnPairs | Control"
-)
+    Scalar | Reduce | ArgReduce | Remap | View | Contract | Library | Composed | Gather | Scatter | Update
+    | Constant | Coordinate | Extent | Measure | OnPairs | Control
+)  # fmt: skip
 
 
 # ---- what an op knows of its result -----------------------------------------------------------------------

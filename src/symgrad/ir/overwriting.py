@@ -24,6 +24,7 @@ from symgrad.ir.opdef import (
     Gather,
     Library,
     Measure,
+    OnPairs,
     Piece,
     Reduce,
     Remap,
@@ -228,7 +229,7 @@ def _keeps_position(op: Op, aligned: set[Value]) -> bool:
             return aligned.isdisjoint(op.operands[1:])
         case Library(over=over):
             return all(k == over or v not in aligned for k, v in enumerate(op.operands))
-        case Contract() | Composed() | Gather() | Control() | Measure():
+        case Contract() | Composed() | OnPairs() | Gather() | Control() | Measure():
             return False
         case _:
             assert_never(op.opdef.lowering)

@@ -65,12 +65,12 @@ class ArrayType:
     @property
     def is_complex(self) -> bool:
         """Whether the elements are complex numbers, which carry derivatives once they are pairs of reals."""
-        return self.dtype.kind == "c"
+        return self.dtype in _PARTS
 
     @property
     def has_derivatives(self) -> bool:
         """Whether values of the type carry derivatives, as they are or as pairs of reals."""
-        return self.dtype.kind in "fc"
+        return self.is_real or self.is_complex
 
     @property
     def part(self) -> ArrayType:

@@ -26,6 +26,7 @@ from symgrad.ir.opdef import (
     Gather,
     Library,
     Measure,
+    OnPairs,
     Reduce,
     Reduction,
     Remap,
@@ -80,7 +81,7 @@ def axis_names(op: Op) -> AxisNames | None:
         case Coordinate():
             along = dict(op.attrs)["axis"]
             return AxisNames((), tuple(None if k == along else k for k in range(op.result.type.rank)))
-        case Library() | Composed() | Scatter() | Update() | Extent() | Measure() | Control():
+        case Library() | Composed() | OnPairs() | Scatter() | Update() | Extent() | Measure() | Control():
             return None
         case _:
             assert_never(op.opdef.lowering)

@@ -17,6 +17,7 @@ from symgrad.ir.opdef import (
     Gather,
     Library,
     Measure,
+    OnPairs,
     Reduce,
     Remap,
     Scalar,
@@ -47,6 +48,7 @@ def space_of(op: Op) -> Shape:
             | Contract()
             | Library()
             | Composed()
+            | OnPairs()
             | Constant()
             | Coordinate()
             | Extent()
@@ -61,7 +63,7 @@ def space_of(op: Op) -> Shape:
 def stored_operands(op: Op, makers: dict[Value, Op]) -> tuple[Value, ...]:
     """The operands that must lie in memory, not be computed at a point."""
     match op.opdef.lowering:
-        case View() | Contract() | Library() | Composed() | Control() | Gather() | Measure():
+        case View() | Contract() | Library() | Composed() | OnPairs() | Control() | Gather() | Measure():
             return op.operands
         case Scatter():
             return op.operands[1:] if _is_constant(op.operands[0], makers) else op.operands

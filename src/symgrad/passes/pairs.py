@@ -126,10 +126,10 @@ class _Pairing:
                 raise InternalError(f"{op.opdef.name} is not defined on pairs", loc=op.loc)
 
     def _by_record(self, op: Op, on_pairs: Any) -> Parts:
-        given = [tuple(Tracer(v, self._recorder) for v in self._of(z)) for z in op.operands]
-        made = on_pairs(*(z if len(z) > 1 else z[0] for z in given), **op.keywords())
-        found = made if isinstance(made, tuple) else (made,)
-        return tuple(checked(part, op.result.type.part, op).value for part in cast("tuple[Any, ...]", found))
+        given: list[Any] = [[Tracer(v, self._recorder) for v in self._of(z)] for z in op.operands]
+        made: Any = on_pairs(*(tuple(z) if len(z) == 2 else z[0] for z in given), **op.keywords())
+        found: tuple[Any, ...] = cast(Any, made) if isinstance(made, tuple) else (made,)
+        return tuple(checked(part, op.result.type.part, op).value for part in found)
 
     def _part(self, op: Op, k: int) -> Value:
         """A part of an op that acts on the real and the imaginary parts alike."""

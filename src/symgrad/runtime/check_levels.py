@@ -80,7 +80,7 @@ def _shapes(function: Function) -> tuple[tuple[int, ...], ...]:
 def _widened(point: Point, traced: Traced, values: tuple[Any, ...]) -> tuple[Function, tuple[Any, ...]]:
     """The program in float64, and the values of its params."""
     arguments = point.arguments
-    if all(np.asarray(arguments.leaves[i]).dtype in (np.float64, np.complex128) for i in point.wrt):
+    if all(np.asarray(arguments.leaves[i]).dtype.name in ("float64", "complex128") for i in point.wrt):
         return traced.function, values
     leaves = unflatten(arguments.tree, point.leaves(point.vector))
     args, kwargs = point.signature.spread(arguments.names, leaves)

@@ -80,7 +80,10 @@ def joined(arrays: Sequence[Any]) -> Numbers:
 
 def as_pairs(array: Any) -> Any:
     """Complex numbers as reals, with the parts along a last axis; others as they are."""
-    return np.stack([np.real(array), np.imag(array)], -1) if np.iscomplexobj(array) else array
+    if not np.iscomplexobj(array):
+        return array
+    parts: Any = (np.real(array), np.imag(array))
+    return np.stack(parts, -1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def _first_best(original: Callable[..., Any], better: Any, items: tuple[Any, ...
 @functools.wraps(builtins.sum)
 def _sum(items: Any, /, start: Any = 0) -> Any:
     traced = isinstance(items, Tracer) and items.known is None and items.ndim > 0
-    if not traced or items.dtype.kind != "f" or items.type.shape[0] == 0:
+    if not traced or not items.type.has_derivatives or items.type.shape[0] == 0:
         return builtins.sum(items, start)
     return start + np.sum(items, axis=0)  # one operation, whatever the length
 

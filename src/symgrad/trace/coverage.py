@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from symgrad.ir.ops import BY_UFUNC
-from symgrad.trace import dispatch, methods, numpy_api_writes, scipy_linalg
+from symgrad.trace import dispatch, methods, numpy_api_writes, scipy_fft, scipy_linalg
 from symgrad.trace.refused_names import refusal_of
 from symgrad.trace.scipy_special import scipy_compositions, scipy_functions, scipy_ops
 from symgrad.trace.substitutes import SUBSTITUTES
@@ -103,10 +103,11 @@ def method_entries() -> Iterator[Entry]:
 
 
 def scipy_entries() -> Iterator[Entry]:
-    """What is there of scipy.special, as it is loaded, and of scipy.linalg."""
+    """What is there of scipy.special, as it is loaded, of scipy.linalg and of scipy.fft."""
     special = [*scipy_ops(), *scipy_compositions(), *(function for function, _ in scipy_functions().values())]
     names = [f"scipy.special.{function.__name__}" for function in special]
     names += [f"scipy.linalg.{name}" for name in scipy_linalg.TABLE]
+    names += [f"scipy.fft.{name}" for name in scipy_fft.TABLE]
     yield from (Entry(name, Kind.DIFFERENTIABLE) for name in sorted(set(names)))
 
 

@@ -28,7 +28,9 @@ def fixed_values(captures: Captures) -> list[str]:
 def _told(guard: Guard) -> str | None:
     """The value that a guard fixes, where it is a number or text, or a container of them."""
     match guard:
-        case Exactly(value) if isinstance(cast(object, value), bool | int | float | str | np.generic):
+        case Exactly(value) if isinstance(
+            cast(object, value), bool | int | float | complex | str | np.generic
+        ):
             text = repr(value)
         case Snapshot(data):
             text = repr(marshal.loads(data))

@@ -14,7 +14,7 @@ from symgrad.ir.affine import Affine
 from symgrad.ir.dims import Shape
 from symgrad.ir.ops import constant, iota
 from symgrad.ir.ops.complexes import complex_
-from symgrad.ir.ops.elementwise import convert
+from symgrad.ir.ops.elementwise import convert, ne
 from symgrad.ir.ops.shapes import broadcast, concat, reshape
 from symgrad.ir.types import I64, DType, array_type, native, supported, type_of
 from symgrad.trace.places import caller
@@ -138,7 +138,7 @@ def as_dtype(x: Tracer, dtype: DType) -> Tracer:
         x = as_dtype(x, array_type(dtype).part.dtype)
         return complex_(x, fill(0.0, x.dtype, x.type.shape, x))
     if dtype.kind == "b":
-        return np.not_equal(x, 0)
+        return ne(x, fill(0, x.dtype, x.type.shape, x))
     raise DTypeError(
         f"complex numbers are made {dtype}: {x.type}",
         loc=x.here(),

@@ -79,13 +79,23 @@ class Methods:
 
     @property
     def real(self) -> Any:
-        """The real part: the array itself."""
+        """The real parts: of real numbers the array itself."""
         return np.real(cast("Tracer", self))
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
 
     @property
     def imag(self) -> Any:
-        """The imaginary part: zeros."""
+        """The imaginary parts: of real numbers zeros."""
         return np.imag(cast("Tracer", self))
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if not cast("Tracer", self).type.is_complex:
+            raise TypeError("array does not have imaginary part to set")
+        self.imag[...] = value
 
     def astype(
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True

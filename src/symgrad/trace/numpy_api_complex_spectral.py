@@ -18,7 +18,8 @@ from symgrad.ir.ops.complexes import complex_
 from symgrad.ir.types import C128, F64, DType
 from symgrad.trace import numpy_api_spectral
 from symgrad.trace.lifting import as_dtype, strong, the_tracer, tracer_of
-from symgrad.trace.numpy_api_spectral import lower_of, matrices, part, result_type, whole
+from symgrad.trace.numpy_api_linalg import float_matrix, square
+from symgrad.trace.numpy_api_spectral import lower_of, part, result_type, whole
 from symgrad.trace.places import caller
 from symgrad.trace.tracer import Tracer
 
@@ -52,13 +53,6 @@ def _real(x: Any, z: Tracer) -> Any:
     return as_dtype(x, z.type.part.dtype)
 
 
-def _square(what: str, a: Any) -> Tracer:
-    a = matrices(what, a)
-    if a.shape[-1] != a.shape[-2]:
-        raise ShapeError(f"{what}: {a.type} is not of square matrices", loc=caller())
-    return a
-
-
 def _adjoint(z: Any) -> Any:
     return np.conj(np.swapaxes(z, -1, -2))
 
@@ -66,7 +60,7 @@ def _adjoint(z: Any) -> Any:
 # ---- Hermitian matrices -----------------------------------------------------------------------------------
 def eigh(a: Any, UPLO: Any = "L") -> Any:
     """The eigenvalues, the smallest first, and the eigenvectors as columns; one triangle of a is read."""
-    a, lower = _square("np.linalg.eigh", a), lower_of("np.linalg.eigh", UPLO)
+    a, lower = square("np.linalg.eigh", a, by_pairs=True), lower_of("np.linalg.eigh", UPLO)
     z = _pairs(a)
     vectors = hermitian.vectors_of(hermitian.pair_eigh(z, lower=lower))
     values = hermitian.pair_eigvalsh(z, lower=lower)
@@ -75,16 +69,16 @@ def eigh(a: Any, UPLO: Any = "L") -> Any:
 
 def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
     """The eigenvalues, the smallest first; one triangle of a is read."""
-    a, lower = _square("np.linalg.eigvalsh", a), lower_of("np.linalg.eigvalsh", UPLO)
+    a, lower = square("np.linalg.eigvalsh", a, by_pairs=True), lower_of("np.linalg.eigvalsh", UPLO)
     return _real(hermitian.pair_eigvalsh(_pairs(a), lower=lower), a)
 
 
 # ---- singular values --------------------------------------------------------------------------------------
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """U, the singular values with the largest first, and Vᴴ, no more of them than there are values."""
-    a = matrices("np.linalg.svd", a)
+    a = float_matrix("np.linalg.svd", a, by_pairs=True)
     if hermitian:
-        return _by_eigenvalues(_square("np.linalg.svd", a), compute_uv=compute_uv)
+        return _by_eigenvalues(square("np.linalg.svd", a, by_pairs=True), compute_uv=compute_uv)
     if not compute_uv:
         return svdvals(a)
     if full_matrices:
@@ -108,7 +102,7 @@ def _by_eigenvalues(a: Any, *, compute_uv: bool) -> Any:
 
 def svdvals(x: Any, /) -> Any:
     """The singular values, the largest first."""
-    x = matrices("np.linalg.svdvals", x)
+    x = float_matrix("np.linalg.svdvals", x, by_pairs=True)
     return _real(complex_singular.pair_svdvals(_pairs(x)), x)
 
 
@@ -129,7 +123,11 @@ def _pseudoinverse(a: Any, cutoff: float) -> Any:
 
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
     """The pseudoinverse: singular values up to a part of the largest count as 0."""
-    a = _square("np.linalg.pinv", a) if hermitian else matrices("np.linalg.pinv", a)
+    a = (
+        square("np.linalg.pinv", a, by_pairs=True)
+        if hermitian
+        else float_matrix("np.linalg.pinv", a, by_pairs=True)
+    )
     if rcond is None:
         default = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
         rcond = 1e-15 if rtol is np._NoValue else default if rtol is None else rtol
@@ -151,9 +149,9 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     As that of real matrices, for all else.
     """
     like = the_tracer((a, b))
-    a, b = matrices("np.linalg.lstsq", tracer_of(a, like)), strong(tracer_of(b, like))
+    a, b = float_matrix("np.linalg.lstsq", tracer_of(a, like), by_pairs=True), strong(tracer_of(b, like))
     vector = b.ndim == 1
-    b = matrices("np.linalg.lstsq", b[:, None] if vector else b)
+    b = float_matrix("np.linalg.lstsq", b[:, None] if vector else b, by_pairs=True)
     if a.ndim != 2 or b.ndim != 2 or a.shape[0] != b.shape[0]:
         raise ShapeError(f"np.linalg.lstsq: {b.type} does not fit {a.type}", loc=caller())
     dtype = np.result_type(a.dtype, b.dtype)
@@ -171,7 +169,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
 # ---- QR ---------------------------------------------------------------------------------------------------
 def qr(a: Any, mode: str = "reduced") -> Any:
     """Q with orthonormal columns and R with zeros below the diagonal, whose product is a; or R alone."""
-    a = matrices("np.linalg.qr", a)
+    a = float_matrix("np.linalg.qr", a, by_pairs=True)
     numpy_api_spectral.check_mode(a, mode)
     rows = a.shape[-2]
     packed = complex_singular.pair_qr(_pairs(a))
@@ -187,7 +185,7 @@ def _complex_dtype(a: Tracer) -> DType:
 
 def eig(a: Any) -> Any:
     """The eigenvalues and the eigenvectors as columns: complex ones, even where NumPy finds them all real."""
-    a = _square("np.linalg.eig", a)
+    a = square("np.linalg.eig", a, by_pairs=True)
     packed = general_eigen.pair_eig(_finite(a)) if a.type.is_complex else general_eigen.eig(_finite(a))
     vectors = _complex(hermitian.vectors_of(packed), _complex_dtype(a))
     return result_type(np.linalg.eig)(eigvals(a), vectors)
@@ -195,7 +193,7 @@ def eig(a: Any) -> Any:
 
 def eigvals(a: Any) -> Any:
     """The eigenvalues: complex ones, even where NumPy finds them all real."""
-    a = _square("np.linalg.eigvals", a)
+    a = square("np.linalg.eigvals", a, by_pairs=True)
     found = general_eigen.pair_eigvals if a.type.is_complex else general_eigen.eigvals
     w = found(_finite(a))
     return _complex((w[..., 0, :], w[..., 1, :]), _complex_dtype(a))

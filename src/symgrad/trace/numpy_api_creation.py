@@ -138,9 +138,14 @@ def imag(val: Any) -> Any:
     return complexes.imag(val) if val.type.is_complex else zeros_like(val)
 
 
+def _has_complex(x: Any) -> bool:
+    """Whether the elements are of a complex type."""
+    return x.type.is_complex
+
+
 def _is_complex(x: Any) -> Any:
     """Which elements have an imaginary part."""
-    return np.imag(x) != 0
+    return np.imag(x) != 0 if x.type.is_complex else np.zeros_like(x, BOOL)
 
 
 def real_if_close(a: Any, tol: Any = 100) -> Any:
@@ -299,11 +304,11 @@ TABLE: dict[Any, Callable[..., Any]] = {
     np.fix: lambda x, out=None: np.trunc(x),
     np.isposinf: _signed_infinity(1.0),
     np.isneginf: _signed_infinity(-1.0),
-    np.iscomplexobj: lambda x: x.type.is_complex,
-    np.isrealobj: lambda x: not x.type.is_complex,
-    np.iscomplex: lambda x: _is_complex(x) if x.type.is_complex else np.zeros_like(x, BOOL),
+    np.iscomplexobj: _has_complex,
+    np.isrealobj: lambda x: not _has_complex(x),
+    np.iscomplex: _is_complex,
     np.real_if_close: real_if_close,
-    np.isreal: lambda x: np.imag(x) == 0 if x.type.is_complex else np.ones_like(x, BOOL),
+    np.isreal: lambda x: ~_is_complex(x),
     np.shape: _shape,
     np.ndim: _ndim,
     np.size: _size,

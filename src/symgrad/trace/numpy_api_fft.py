@@ -224,7 +224,7 @@ def _sizes(name: str, a: Any, s: Any, axes: Any) -> list[tuple[int, Any]]:
         count = a.ndim if s is None else len(s)
         axes = range(-count, 0)
     found = [_axis(a, axis) for axis in several(tuple(axes))]
-    lengths = [None] * len(found) if s is None else list(s)
+    lengths: list[Any] = [None] * len(found) if s is None else list(s)
     if len(lengths) != len(found) or (s is not None and not found):
         raise ShapeError(f"np.fft.{name}: Shape and axes have different lengths.", loc=caller())
     # NumPy: -1 stands for all there is.

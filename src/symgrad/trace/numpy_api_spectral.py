@@ -11,8 +11,8 @@ import numpy
 from symgrad.errors import ShapeError, UnsupportedError
 from symgrad.ir.ops import eigen, singular
 from symgrad.ir.types import F64
-from symgrad.trace.lifting import as_dtype, strong, the_tracer, tracer_of
-from symgrad.trace.numpy_api_linalg import real_matrix, square
+from symgrad.trace.lifting import as_dtype, the_tracer, tracer_of
+from symgrad.trace.numpy_api_linalg import float_matrix, square
 from symgrad.trace.places import caller
 from symgrad.trace.tracer import Tracer
 
@@ -31,29 +31,6 @@ def result_type(function: Callable[[Any], Any]) -> Any:
 
 def _turned(x: Any) -> Any:
     return np.swapaxes(x, -1, -2)
-
-
-def matrices(what: str, a: Tracer) -> Tracer:
-    """Matrices of float64 or float32, or complex ones."""
-    if a.ndim >= 2 and a.type.is_complex:
-        return strong(a)
-    return real_matrix(what, a)
-
-
-def any_matrix(what: str, a: Any) -> Tracer:
-    """One matrix of float64 or float32, or a complex one."""
-    found = matrices(what, tracer_of(a, the_tracer((a,))))
-    if found.ndim != 2:
-        raise UnsupportedError(f"{what} of {found.type}: it takes one matrix", loc=caller())
-    return found
-
-
-def any_square(what: str, a: Any) -> Tracer:
-    """One square matrix of float64 or float32, or a complex one."""
-    found = any_matrix(what, a)
-    if found.shape[-1] != found.shape[-2]:
-        raise ShapeError(f"{what}: {found.type} is not of square matrices", loc=caller())
-    return found
 
 
 # ---- symmetric matrices -----------------------------------------------------------------------------------
@@ -80,7 +57,7 @@ def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
 # ---- singular values --------------------------------------------------------------------------------------
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """U, the singular values with the largest first, and Vᵀ, no more of them than there are values."""
-    a = real_matrix("np.linalg.svd", a)
+    a = float_matrix("np.linalg.svd", a)
     if hermitian:
         return _by_eigenvalues(square("np.linalg.svd", a), compute_uv=compute_uv)
     if not compute_uv:
@@ -116,14 +93,14 @@ def _by_eigenvalues(a: Any, *, compute_uv: bool) -> Any:
 
 def svdvals(x: Any, /) -> Any:
     """The singular values, the largest first."""
-    return singular.svdvals(real_matrix("np.linalg.svdvals", x))
+    return singular.svdvals(float_matrix("np.linalg.svdvals", x))
 
 
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """How many singular values are above a tolerance."""
     if A.ndim < 2:
         return np.any(A != 0).astype(np.int64)
-    a = matrices("np.linalg.matrix_rank", A)
+    a = float_matrix("np.linalg.matrix_rank", A, by_pairs=True)
     size, eps = max(a.shape[-2:]), float(np.finfo(a.dtype).eps)
     s = np.linalg.svd(as_dtype(a, np.result_type(a.dtype, F64)), compute_uv=False, hermitian=hermitian)
     if s.shape[-1] == 0:
@@ -139,7 +116,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 
 def cond(x: Any, p: Any = None) -> Any:
     """The condition of matrices: the ratio of the extreme singular values, or by norms of the inverse."""
-    x = matrices("np.linalg.cond", x)
+    x = float_matrix("np.linalg.cond", x, by_pairs=True)
     if x.size == 0:
         raise ShapeError(f"np.linalg.cond: {x.type} is empty", loc=caller())
     if p is None or p in (2, -2):
@@ -156,7 +133,7 @@ def cond(x: Any, p: Any = None) -> Any:
 # ---- pseudoinverses and least squares ----------------------------------------------------------------------
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
     """The pseudoinverse: singular values up to a part of the largest count as 0."""
-    a = square("np.linalg.pinv", a) if hermitian else real_matrix("np.linalg.pinv", a)
+    a = square("np.linalg.pinv", a) if hermitian else float_matrix("np.linalg.pinv", a)
     if rcond is None:
         default = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
         rcond = 1e-15 if rtol is np._NoValue else default if rtol is None else rtol
@@ -181,9 +158,9 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     is an error when the program runs.
     """
     like = the_tracer((a, b))
-    a, b = real_matrix("np.linalg.lstsq", tracer_of(a, like)), tracer_of(b, like)
+    a, b = float_matrix("np.linalg.lstsq", tracer_of(a, like)), tracer_of(b, like)
     vector = b.ndim == 1
-    b = real_matrix("np.linalg.lstsq", b[:, None] if vector else b)
+    b = float_matrix("np.linalg.lstsq", b[:, None] if vector else b)
     if a.ndim != 2 or b.ndim != 2 or a.shape[0] != b.shape[0]:
         raise ShapeError(f"np.linalg.lstsq: {b.type} does not fit {a.type}", loc=caller())
     dtype = np.result_type(a.dtype, b.dtype)
@@ -214,7 +191,7 @@ def rank_and_residuals(a: Tracer, s: Any, squares: Any, cutoff: float) -> tuple[
 # ---- QR ---------------------------------------------------------------------------------------------------
 def qr(a: Any, mode: str = "reduced") -> Any:
     """Q with orthonormal columns and R with zeros below the diagonal, whose product is a; or R alone."""
-    a = real_matrix("np.linalg.qr", a)
+    a = float_matrix("np.linalg.qr", a)
     check_mode(a, mode)
     rows = a.shape[-2]
     packed = singular.qr(a)

@@ -7,7 +7,7 @@ from typing import Any
 
 from symgrad.errors import UnsupportedError
 from symgrad.trace import numpy_api_complex_spectral
-from symgrad.trace.numpy_api_spectral import any_matrix
+from symgrad.trace.numpy_api_linalg import one_matrix
 from symgrad.trace.places import caller
 from symgrad.trace.tracer import Tracer
 
@@ -17,7 +17,7 @@ def _one_matrix(what: str, a: Any, options: dict[str, Any]) -> Tracer:
     for name, value in options.items():
         if value is not None and value is not False:
             raise UnsupportedError(f"{what} with {name}= is not supported", loc=caller())
-    return any_matrix(what, a)
+    return one_matrix(what, a, by_pairs=True)
 
 
 def eig(

@@ -10,12 +10,12 @@ from typing import Any, NoReturn
 import numpy
 
 from symgrad.errors import UnsupportedError
-from symgrad.ir.ops import determinants, linalg, triangular
+from symgrad.ir.ops import linalg, triangular
 from symgrad.ir.ops.eigen import symmetric
 from symgrad.trace import numpy_api_linalg, scipy_fft, scipy_general_eigen, scipy_spectral
 from symgrad.trace.lifting import find_tracer, the_tracer, tracer_of
-from symgrad.trace.numpy_api_linalg import one_square, right_hand_sides
-from symgrad.trace.numpy_api_spectral import any_matrix, part
+from symgrad.trace.numpy_api_linalg import one_matrix, one_square, right_hand_sides
+from symgrad.trace.numpy_api_spectral import part
 from symgrad.trace.places import caller
 from symgrad.trace.tracer import Tracer
 
@@ -29,12 +29,14 @@ Factor = tuple[Any, bool]  # as cho_factor gives it: a triangle, and whether it 
 
 def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """U with Uᵀ U = a, or L with L Lᵀ = a: only that triangle of a is read."""
-    return numpy_api_linalg.cholesky(one_square("scipy.linalg.cholesky", a), upper=not lower)
+    return numpy_api_linalg.cholesky(one_square("scipy.linalg.cholesky", a, by_pairs=True), upper=not lower)
 
 
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Factor:
     """The factor for cho_solve; zeros stand where SciPy leaves what was there."""
-    return numpy_api_linalg.cholesky(one_square("scipy.linalg.cho_factor", a), upper=not lower), lower
+    return numpy_api_linalg.cholesky(
+        one_square("scipy.linalg.cho_factor", a, by_pairs=True), upper=not lower
+    ), lower
 
 
 def cho_solve(c_and_lower: Factor, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
@@ -84,13 +86,13 @@ def inv(
     lower: bool = False,
 ) -> Any:
     """The inverse."""
-    a = one_square("scipy.linalg.inv", a)
+    a = one_square("scipy.linalg.inv", a, by_pairs=True)
     return solve(a, np.eye(a.shape[0], dtype=a.dtype), lower=lower, assume_a=assume_a)
 
 
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The determinant."""
-    return determinants.det(one_square("scipy.linalg.det", a))
+    return numpy_api_linalg.det(one_square("scipy.linalg.det", a, by_pairs=True))
 
 
 # ---- systems ----------------------------------------------------------------------------------------------
@@ -113,6 +115,8 @@ def solve(
         raise UnsupportedError(f"{what}: assume_a={assume_a!r} is not supported", loc=caller(), cure=cure)
     if kind in ("upper", "lower"):
         return _triangular(what, a, b, lower=int(kind == "lower"), transposed=int(transposed), unit=0)
+    if kind == "gen" and not transposed and np.ndim(a) == 2 and (np.iscomplexobj(a) or np.iscomplexobj(b)):
+        return np.linalg.solve(a, b)
     vector = np.ndim(b) == 1
     a, b = right_hand_sides(what, a, b, vector=vector)
     if a.ndim != 2:
@@ -154,7 +158,7 @@ class Factored:
 
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Factored:
     """What lu_solve takes."""
-    return Factored(one_square("scipy.linalg.lu_factor", a))
+    return Factored(one_square("scipy.linalg.lu_factor", a, by_pairs=True))
 
 
 def lu_solve(
@@ -176,7 +180,7 @@ def pinv(
 ) -> Any:
     """The pseudoinverse, and the rank if it is asked for."""
     what = "scipy.linalg.pinv"
-    a = any_matrix(what, a)
+    a = one_matrix(what, a, by_pairs=True)
     if atol is not None and not (isinstance(atol, int | float) and atol == 0):
         raise UnsupportedError(f"{what} with an absolute tolerance", loc=caller(), cure="give rtol")
     cutoff = max(a.shape) * float(np.finfo(a.dtype).eps) if rtol is None else part(what, rtol)
@@ -201,7 +205,7 @@ def lstsq(
     if lapack_driver == "gelsy":
         raise UnsupportedError(f"{what} by gelsy is not supported", loc=caller(), cure="leave the driver out")
     like = the_tracer((a, b))
-    a, b = any_matrix(what, tracer_of(a, like)), tracer_of(b, like)
+    a, b = one_matrix(what, tracer_of(a, like), by_pairs=True), tracer_of(b, like)
     cond = float(np.finfo(np.result_type(a.dtype, b.dtype)).eps) if cond is None else cond
     x, residuals, rank, s = np.linalg.lstsq(a, b, cond)
     one = b.ndim == 1 and residuals.shape == (1,)
@@ -248,19 +252,25 @@ REFUSED: dict[str, tuple[str, str]] = {
 }
 
 
+_MODULES: dict[str, dict[str, Callable[..., Any]]] = {"scipy.linalg": TABLE, "scipy.fft": scipy_fft.TABLE}
+
+
 def scipy_substitute(value: object) -> Callable[..., Any] | None:
     """What to call instead of a function of scipy.linalg or scipy.fft; None for all else."""
-    name = getattr(value, "__name__", "")
-    if not callable(value) or not isinstance(name, str):
-        return None
-    for module, table in _MODULES.items():
-        there = name in table or (module == "scipy.linalg" and name in REFUSED)
-        if there and getattr(sys.modules.get(module), name, None) is value:
-            return _substitute(module, value)
-    return None
+    loaded = tuple(module for module in _MODULES if module in sys.modules)
+    found = _by_identity(loaded).get(id(value))
+    return None if found is None else _substitute(*found)
 
 
-_MODULES: dict[str, dict[str, Callable[..., Any]]] = {"scipy.linalg": TABLE, "scipy.fft": scipy_fft.TABLE}
+@functools.cache
+def _by_identity(loaded: tuple[str, ...]) -> dict[int, tuple[str, Callable[..., Any]]]:
+    """The functions of modules that have a substitute, by identity: nothing looks into a user's object."""
+    return {
+        id(original): (module, original)
+        for module in loaded
+        for name in (*_MODULES[module], *(REFUSED if module == "scipy.linalg" else ()))
+        if (original := getattr(sys.modules[module], name, None)) is not None
+    }
 
 
 @functools.cache

@@ -12,8 +12,8 @@ from symgrad.ir.ops import eigen, exponential
 from symgrad.ir.ops.triangular import triangular_solve
 from symgrad.trace import numpy_api_complex_spectral, numpy_api_linalg, numpy_api_norms
 from symgrad.trace.lifting import as_dtype, the_tracer, tracer_of
-from symgrad.trace.numpy_api_linalg import one_square, square
-from symgrad.trace.numpy_api_spectral import any_matrix, any_square, whole
+from symgrad.trace.numpy_api_linalg import one_matrix, one_square, square
+from symgrad.trace.numpy_api_spectral import whole
 from symgrad.trace.places import caller
 from symgrad.trace.tracer import Tracer
 
@@ -43,7 +43,7 @@ def eigh(
     """w and V with a V = b V diag(w), the smallest first; the signs of V are those of NumPy."""
     what = "scipy.linalg.eigh"
     like = the_tracer((a, b))
-    a = (any_square if b is None else one_square)(what, tracer_of(a, like))
+    a = one_square(what, tracer_of(a, like), by_pairs=b is None)
     if subset_by_value is not None or (b is not None and type != 1):
         option = "subset_by_value" if subset_by_value is not None else f"type={type}"
         raise UnsupportedError(f"{what} with {option} is not supported", loc=caller())
@@ -93,7 +93,7 @@ def svd(
     lapack_driver: str = "gesdd",
 ) -> Any:
     """U, the singular values with the largest first, and Vᵀ."""
-    a = any_matrix("scipy.linalg.svd", a)
+    a = one_matrix("scipy.linalg.svd", a, by_pairs=True)
     if not compute_uv:
         return np.linalg.svdvals(a)
     if full_matrices:
@@ -103,7 +103,7 @@ def svd(
 
 def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The singular values, the largest first."""
-    return np.linalg.svdvals(any_matrix("scipy.linalg.svdvals", a))
+    return np.linalg.svdvals(one_matrix("scipy.linalg.svdvals", a, by_pairs=True))
 
 
 def qr(
@@ -115,7 +115,7 @@ def qr(
     check_finite: bool = True,
 ) -> Any:
     """Q and R, whose product is a; R alone, with the rows of zeros that a full Q needs, as a tuple of one."""
-    a = any_matrix("scipy.linalg.qr", a)
+    a = one_matrix("scipy.linalg.qr", a, by_pairs=True)
     rows, columns = a.shape
     economic = mode == "economic" or (mode == "full" and rows <= columns)
     if pivoting or not (economic or mode == "r"):

@@ -216,7 +216,7 @@ class _Attempt:
                 raise count_used(leaf, returns(self.request.fn))
             if type(leaf) is Refusal:
                 raise raised(make_of(leaf)())
-            if not isinstance(leaf, Tracer | np.ndarray | np.generic | bool | int | float):
+            if not isinstance(leaf, Tracer | np.ndarray | np.generic | bool | int | float | complex):
                 raise UnsupportedError(
                     f"the {path} of {self.request.signature.name} is a {type(leaf).__name__}, not an array",
                     loc=returns(self.request.fn),

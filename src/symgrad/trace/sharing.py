@@ -111,15 +111,15 @@ def in_two_places(
     holders = Counter(map(id, firsts))
     for place in places:
         for storage in place.left:
-            if storage in taken or any(holders[id(first)] > 1 for first in place.first):
+            if _is_in(storage, taken) or any(holders[id(first)] > 1 for first in place.first):
                 return place.name
             taken.add(storage)
     return None
 
 
-def _is_in(storage: Storage, written: Collection[object]) -> bool:
-    """Whether a storage is one that is written into, or may be."""
-    return storage in written or any(other in written for other in storage.kin)
+def _is_in(storage: Storage, some: Collection[object]) -> bool:
+    """Whether a storage is one of some, or may be."""
+    return storage in some or any(other in some for other in storage.kin)
 
 
 def arrays_in(value: Any) -> list[tuple[Tracer, int]]:

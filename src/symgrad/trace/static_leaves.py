@@ -13,7 +13,7 @@ from symgrad.trace.tallies import Tally, count_used
 from symgrad.trace.tracer import Tracer
 
 _CURES = {
-    "c": "pass the real and the imaginary part as two arrays",
+    "c": "convert it: z.astype(np.complex128)",
     "O": "make it an array of numbers: np.asarray(..., dtype=float)",
     "f": "convert it: x.astype(np.float64)",
     "M": "pass numbers: (t - t0) / np.timedelta64(1, 's')",

@@ -18,6 +18,7 @@ import numpy as np
 from symgrad.errors import InternalError, UnsupportedError
 from symgrad.ir.core import Op, Value
 from symgrad.ir.opdef import OpDef
+from symgrad.ir.ops.complexes import complex_, imag, real
 from symgrad.ir.ops.indexing import gather, scatter
 from symgrad.ir.ops.shapes import flip, reshape, slice_, transpose, update_slice
 from symgrad.trace.places import caller
@@ -251,7 +252,17 @@ def _undo_gather(recorder: Recorder, x: Callable[[], Value], op: Op, u: Value) -
     return recorder.emit(scatter, (x(), u, *op.operands[1:]), dict(op.attrs), loc=recorder.loc)
 
 
+def _undo_real(recorder: Recorder, x: Callable[[], Value], op: Op, u: Value) -> Value:
+    return recorder.emit(complex_, (u, recorder.emit(imag, (x(),), loc=recorder.loc)), loc=recorder.loc)
+
+
+def _undo_imag(recorder: Recorder, x: Callable[[], Value], op: Op, u: Value) -> Value:
+    return recorder.emit(complex_, (recorder.emit(real, (x(),), loc=recorder.loc), u), loc=recorder.loc)
+
+
 _UNDO: dict[OpDef, Undo] = {
+    real: _undo_real,
+    imag: _undo_imag,
     slice_: _undo_slice,
     flip: _undo_flip,
     transpose: _undo_transpose,

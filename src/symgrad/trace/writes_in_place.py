@@ -31,7 +31,7 @@ np: Any = numpy
 _VIEWS: frozenset[Any] = frozenset({
     np.transpose, np.permute_dims, np.matrix_transpose, np.linalg.matrix_transpose, np.swapaxes, np.moveaxis,
     np.rollaxis, np.squeeze, np.expand_dims, np.broadcast_to, np.flip, np.fliplr, np.flipud, np.rot90,
-    np.diagonal, np.linalg.diagonal, np.real, np.real_if_close, np.array_split, np.split, np.hsplit,
+    np.diagonal, np.linalg.diagonal, np.real, np.imag, np.real_if_close, np.array_split, np.split, np.hsplit,
     np.vsplit, np.dsplit, np.unstack, np.diag,
 })  # fmt: skip
 _VIEWS_OF_EACH: frozenset[Any] = frozenset({np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays})
@@ -279,7 +279,7 @@ class InPlace:
         self, function: Any, args: tuple[Any, ...], given: tuple[Any, ...], options: dict[str, Any]
     ) -> Any:
         x = given[0] if given else next(iter(options.values()))
-        if not isinstance(x, Tracer) or not x.array or (function is np.diag and x.ndim != 2):
+        if not isinstance(x, Tracer) or not x.array or not _gives_views(function, x):
             return self._fresh(self._pure.function(function, given, options), None)
         root, mark = x.value, len(x.recorder.ops)
         found = self._pure.function(function, given, options)
@@ -306,6 +306,11 @@ class InPlace:
             else:
                 parts.append(_view_of(x, r, root, ops, function))
         return tuple(parts) if isinstance(found, tuple) else parts[0]
+
+
+def _gives_views(function: Any, x: Tracer) -> bool:
+    """Whether a function whose results may be views gives views of x."""
+    return (function is not np.diag or x.ndim == 2) and (function is not np.imag or x.type.is_complex)
 
 
 def _views_of(x: Tracer, found: Any, root: Value, ops: list[Op], apply: Apply) -> Any:

@@ -6,6 +6,7 @@ import numpy as np
 
 from symgrad.ir.opdef import OpDef
 from symgrad.ir.ops import (
+    complex_lu,
     complex_singular,
     complexes,
     constants,
@@ -56,6 +57,7 @@ FAMILIES: dict[str, tuple[OpDef, ...]] = {
     "general_eigen": general_eigen.OPS,
     "determinants": determinants.OPS,
     "exponential": exponential.OPS,
+    "complex_lu": complex_lu.OPS,
     "constants": constants.OPS,
     "control": control.OPS,
 }
@@ -65,10 +67,10 @@ OPS: dict[str, OpDef] = {op.name: op for family in FAMILIES.values() for op in f
 BY_UFUNC: dict[np.ufunc, OpDef] = {op.ufunc: op for op in OPS.values() if op.ufunc is not None}
 
 __all__ = [
-    "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "complex_singular",
-    "complexes", "cond", "constant", "constants", "contraction", "control", "determinants", "dim",
-    "eigen", "einsum", "elementwise", "exponential", "factors", "for_loop", "fourier", "gamma",
-    "general_eigen", "hermitian", "indexing", "iota", "join_spec", "kernel", "linalg", "measure",
-    "paired", "reductions", "scans", "shapes", "singular", "sorting", "special", "split_spec",
-    "triangular", "while_loop",
+    "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "complex_lu",
+    "complex_singular", "complexes", "cond", "constant", "constants", "contraction", "control",
+    "determinants", "dim", "eigen", "einsum", "elementwise", "exponential", "factors", "for_loop",
+    "fourier", "gamma", "general_eigen", "hermitian", "indexing", "iota", "join_spec", "kernel",
+    "linalg", "measure", "paired", "reductions", "scans", "shapes", "singular", "sorting", "special",
+    "split_spec", "triangular", "while_loop",
 ]  # fmt: skip

@@ -45,6 +45,7 @@ def _of_one(
     doc: str,
     *,
     gives_real: bool = False,
+    convention: str = "",
 ) -> OpDef:
     def infer(z: ArrayType) -> ArrayType:
         if not z.is_complex:
@@ -54,6 +55,7 @@ def _of_one(
     return OpDef(
         name, evaluate, infer, _ON_PAIRS, OnPairs(), doc,
         examples=(Example((array_type(C128, 2, 3),)), Example((array_type(C64, 4),))), on_pairs=on_pairs,
+        convention=convention,
     )  # fmt: skip
 
 
@@ -65,7 +67,9 @@ complex_ = OpDef(
 real = _of_one("real", lambda z: np.real(z).copy(), lambda z: z[0], "the real part", gives_real=True)
 imag = _of_one("imag", lambda z: np.imag(z).copy(), lambda z: z[1], "the imaginary part", gives_real=True)
 conj = _of_one("conj", np.conjugate, pairs.conj, "x - iy")
-modulus = _of_one("modulus", np.absolute, pairs.modulus, "|x + iy| without overflow", gives_real=True)
+modulus = _of_one(
+    "modulus", np.absolute, pairs.modulus, "|x + iy| without overflow", gives_real=True, convention="0 at 0"
+)
 reciprocal = _of_one("reciprocal", np.reciprocal, pairs.reciprocal, "1 / (x + iy)")
 
 OPS: tuple[OpDef, ...] = (complex_, real, imag, conj, modulus, reciprocal)

@@ -14,6 +14,8 @@ from symgrad.errors import ShapeError
 from symgrad.ir import dims
 from symgrad.ir.dims import Dim
 from symgrad.ir.opdef import Composed, Example, Jvp, Library, LinearIn, OpDef, Undefined
+from symgrad.ir.ops.embedding import by_elements, by_halves, from_elements, stacked, unstacked
+from symgrad.ir.ops.pairs import Pair
 from symgrad.ir.ops.triangular import (
     SINGULAR,
     congruence,
@@ -25,7 +27,7 @@ from symgrad.ir.ops.triangular import (
     triangular_solve,
     turned,
 )
-from symgrad.ir.types import F64, ArrayType, array_type
+from symgrad.ir.types import C128, F64, ArrayType, array_type
 
 # The stubs of NumPy do not know that its functions give tracers for tracers.
 np: Any = numpy
@@ -35,11 +37,11 @@ NOT_DEFINITE = "Matrix is not positive definite"
 
 # ---- type rules -------------------------------------------------------------------------------------------
 def _infer_cholesky(a: ArrayType) -> ArrayType:
-    return square("cholesky", a)
+    return square("cholesky", a, by_pairs=True)
 
 
 def _infer_solve(a: ArrayType, b: ArrayType, transposed: int) -> ArrayType:
-    return fits("solve", a, b, -2)
+    return fits("solve", a, b, -2, by_pairs=True)
 
 
 def _infer_lu(a: ArrayType) -> ArrayType:
@@ -70,16 +72,22 @@ def _cholesky_jvp(dots: tuple[Any], factor: Any, a: Any) -> Any:
     return triangular_product(factor, congruence(factor, dots[0], transposed=0), left=0, right=0)
 
 
+def _cholesky_on_pairs(z: Pair) -> Pair:
+    """The factor of the real matrix with a block for each element has a block for each of its own."""
+    return from_elements(cholesky(by_elements(z)))
+
+
 cholesky = OpDef(
     "cholesky", _evaluate_cholesky, _infer_cholesky, Jvp(_cholesky_jvp),
     Library("cholesky", _arguments_cholesky, over=0, fails=NOT_DEFINITE),
-    "the lower triangular L with L Lᵀ = a, of whose elements those above the diagonal are not read",
+    "the lower triangular L with L Lᴴ = a, of whose elements those above the diagonal are not read",
     examples=(
         Example((array_type(F64, 4, 4),), diagonal=9.0), Example((array_type(F64, 2, 3, 3),), diagonal=9.0),
         Example((array_type(F64, 1, 1),), diagonal=9.0), Example((array_type(F64, 0, 0),)),
     ),
     structure=structure_of_lower,
     convention="by the elements that are read: those above the diagonal have derivative 0",
+    on_pairs=_cholesky_on_pairs,
 )  # fmt: skip
 
 
@@ -97,6 +105,12 @@ def _solve_jvp(dots: tuple[Any, Any], y: Any, a: Any, b: Any, transposed: int) -
     return -solve(a, times(dots[0], y, transposed), transposed=transposed)
 
 
+def _solve_on_pairs(a: Pair, b: Pair, transposed: int) -> Pair:
+    """The system of the real matrix of twice the size."""
+    given = by_halves(tuple(map(turned, a)) if transposed else a)
+    return unstacked(solve(given, stacked(b), transposed=0))
+
+
 def _solve_example(shape: tuple[int, ...], right: tuple[int, ...], transposed: int) -> Example:
     types = (array_type(F64, *shape), array_type(F64, *right))
     return Example(types, (("transposed", transposed),), diagonal=9.0)
@@ -109,7 +123,9 @@ solve = OpDef(
     examples=(
         _solve_example((3, 3), (3, 2), 0), _solve_example((3, 3), (3, 1), 1),
         _solve_example((2, 3, 3), (2, 3, 2), 1), _solve_example((0, 0), (0, 2), 0),
+        *(Example((array_type(C128, 3, 3), array_type(C128, 3, 2)), (("transposed", t),)) for t in (0, 1)),
     ),
+    on_pairs=_solve_on_pairs,
 )  # fmt: skip
 
 

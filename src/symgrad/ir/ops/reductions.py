@@ -19,6 +19,7 @@ Ints = tuple[int, ...]
 
 # The stubs of NumPy do not know that its functions give tracers for tracers.
 where: Callable[..., Any] = np.where
+full: Callable[..., Any] = np.full_like
 
 
 def _without(shape: Shape, axes: Ints) -> Shape:
@@ -95,7 +96,7 @@ def _prod_on_pairs(z: pairs.Pair, axes: Ints) -> pairs.Pair:
 
         if n == 0:
             rest = _without(shape, (axis,))
-            z = np.ones_like(z[0], shape=rest), np.zeros_like(z[0], shape=rest)
+            z = full(z[0], 1.0, shape=rest), full(z[0], 0.0, shape=rest)
             continue
         while n > 1:
             half = n // 2

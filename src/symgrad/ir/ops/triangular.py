@@ -36,18 +36,18 @@ SINGULAR = "Singular matrix"
 
 
 # ---- type rules -------------------------------------------------------------------------------------------
-def square(name: str, a: ArrayType) -> ArrayType:
-    """The type, if it is of square matrices of floats."""
+def square(name: str, a: ArrayType, *, by_pairs: bool = False) -> ArrayType:
+    """The type, if it is of square matrices of floats, or of complex numbers where the op has them."""
     if a.rank < 2 or not dims.equal(a.shape[-1], a.shape[-2]):
         raise ShapeError(f"{name}: {a} is not of square matrices")
-    if a.dtype.name not in ("float64", "float32"):
+    if (a.part if by_pairs else a).dtype.name not in ("float64", "float32"):
         raise DTypeError(f"{name} does not take {a}", why="LAPACK has float64 and float32")
     return a
 
 
-def fits(name: str, a: ArrayType, b: ArrayType, axis: int) -> ArrayType:
+def fits(name: str, a: ArrayType, b: ArrayType, axis: int, *, by_pairs: bool = False) -> ArrayType:
     """The type of right-hand sides b, if their axis has the size of the square matrices a."""
-    square(name, a)
+    square(name, a, by_pairs=by_pairs)
     same = b.rank == a.rank and dims.same(b.shape[:-2], a.shape[:-2]) and b.dtype == a.dtype
     if not same or not dims.equal(b.shape[axis], a.shape[-1]):
         raise ShapeError(f"{name}: {b} does not fit {a}")
