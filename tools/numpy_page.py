@@ -16,6 +16,7 @@ from symgrad.trace import (
     coverage,
     einsum_parser,
     numpy_api_analysis,
+    numpy_api_complex_spectral,
     numpy_api_counts,
     numpy_api_creation,
     numpy_api_fft,
@@ -61,7 +62,7 @@ FAMILIES: tuple[tuple[str, tuple[ModuleType, ...]], ...] = (
     ("Fourier transforms", (numpy_api_fft,)),
     ("Norms and powers of matrices", (numpy_api_norms,)),
     ("Systems of equations, factors and determinants", (numpy_api_linalg,)),
-    ("Eigenvalues, singular values, QR and least squares", (numpy_api_spectral,)),
+    ("Eigenvalues, singular values, QR and least squares", (numpy_api_spectral, numpy_api_complex_spectral)),
     ("Writing into arrays", (numpy_api_writes,)),
 )
 coverage.load_scipy()
@@ -93,7 +94,6 @@ write instead where that is known.
 
 Not there yet:
 
-- **Eigenvalues, singular values and least squares**: `qr`, `eigh`, `svd`, `pinv`, `lstsq`, ...
 - **Triangular systems of complex numbers**, and their running products.
 - **Results whose size depends on values**: `nonzero`, `unique`. `x[x > 0]` may be computed with, reduced and
   written to; its size may not be asked.

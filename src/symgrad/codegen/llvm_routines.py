@@ -6,8 +6,8 @@
 A parameter is an `int`, a `bool`, a `float` (of the element type), a `Buffer` (of elements) or `Places` (of
 integers of 64 bits). The text has `for` over `range`, `if`, `continue`, `return` and calls, and sets names
 and elements of buffers. Values are numbers, names, elements, sums, products and quotients, comparisons,
-`and`, `or`, choices, `min`, `int`, and calls of other routines and of what `llvm_lapack.py` has. All else is
-refused, and so is a name that may not be set.
+`and`, `or`, choices, `min`, `int`, and calls of other routines and of what `llvm_lapack.py` and
+`llvm_complex_lapack.py` have. All else is refused, and so is a name that may not be set.
 
 What Python checks as it runs is taken for granted: integers fit 64 bits, places are in their buffers and not
 negative.
@@ -25,9 +25,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from symgrad.codegen import lapack
+from symgrad.codegen import lapack, llvm_complex_lapack, llvm_lapack
 from symgrad.codegen.llvm_frame import ROLLED, Frame
-from symgrad.codegen.llvm_lapack import CALLS
 from symgrad.codegen.llvm_routine_values import Node, Values
 from symgrad.codegen.llvm_values import (
     BIT,
@@ -45,6 +44,7 @@ from symgrad.ir.types import I64, DType
 from symgrad.syntax import parse_module
 
 Routine = Callable[..., Any]
+_CALLS = {**llvm_lapack.CALLS, **llvm_complex_lapack.CALLS}
 _BYTES = BYTE.as_pointer()
 
 
@@ -269,7 +269,7 @@ class _Emitter:
         """The result of a routine, or of LLVM code in the place of one."""
         if function is lapack.scratch and self._again:
             raise self._refused(call, "scratch memory in a loop would be the same each time")
-        emit = CALLS.get(function)
+        emit = _CALLS.get(function)
         if emit is None:
             _text(function)
         kinds, _ = _kinds(function, self._dtype)

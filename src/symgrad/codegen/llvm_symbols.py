@@ -24,7 +24,8 @@ from symgrad.ir.published_names import ARITIES
 
 SPECIAL = "symgrad_special_"  # what the symbols of scipy.special begin with
 BLAS = ("gemm", "gemv", "trsm", "trsv", "syr2k")
-LAPACK = ("potrf", "getrf", "sygst", "syevd", "gesdd", "geqrf", "orgqr")
+LAPACK = ("potrf", "getrf", "sygst", "syevd", "gesdd", "geqrf", "orgqr", "geev")
+COMPLEX = ("heevd", "gesdd", "geqrf", "ungqr", "gesv", "geev")
 
 
 def published(name: str) -> Any:
@@ -64,11 +65,11 @@ def _address(published: Any, routine: str) -> int:
     return _pointer(published[routine])
 
 
-def register(module: str, routines: tuple[str, ...]) -> None:
-    """Tell LLVM where routines are that a module of scipy.linalg publishes."""
+def register(module: str, routines: tuple[str, ...], prefixes: str = "ds") -> None:
+    """Tell LLVM where routines are that a module of scipy.linalg publishes, for these element types."""
     routines_of = published(module).__pyx_capi__
     for routine in routines:
-        for prefix in "ds":
+        for prefix in prefixes:
             binding.add_symbol(f"symgrad_{prefix}{routine}", _address(routines_of, prefix + routine))
 
 
@@ -80,6 +81,7 @@ def register_blas() -> None:
 def register_lapack() -> None:
     """Tell LLVM where LAPACK is."""
     register("cython_lapack", LAPACK)
+    register("cython_lapack", COMPLEX, "zc")
 
 
 def special_symbol(name: str) -> str:

@@ -27,15 +27,32 @@ from symgrad.codegen.llvm_routines import routine
 from symgrad.codegen.llvm_symbols import register_blas, register_lapack
 from symgrad.codegen.numba_support import Buffer, lowers
 from symgrad.codegen.pair_routines import pair_lu
+from symgrad.codegen.paired_routines import (
+    aligned,
+    basis_inverse,
+    eig,
+    eigvals,
+    finite,
+    pair_divided,
+    pair_eig,
+    pair_eigh,
+    pair_eigvals,
+    pair_eigvalsh,
+    pair_qr,
+    pair_svd,
+    pair_svdvals,
+)
 from symgrad.codegen.routines import ROUTINES
 from symgrad.codegen.scan_routines import cumextreme, cumprod, cumsum, recurrence
 from symgrad.codegen.sort_routines import ranking
 from symgrad.codegen.spectral_routines import divided, eigh, eigvalsh, qr, svd, svdvals
 
 __all__ = [
-    "cholesky", "cofactor", "congruence", "cumextreme", "cumprod", "cumsum", "divided", "eigh", "eigvalsh",
-    "expm", "fourier", "lu", "lu_solve", "pair_lu", "qr", "ranking", "recurrence", "svd", "svdvals",
-    "triangular_product", "triangular_solve",
+    "aligned", "basis_inverse", "cholesky", "cofactor", "congruence", "cumextreme", "cumprod", "cumsum",
+    "divided", "eig", "eigh", "eigvals", "eigvalsh", "expm", "finite", "fourier", "lu", "lu_solve",
+    "pair_divided", "pair_eig", "pair_eigh", "pair_eigvals", "pair_eigvalsh", "pair_lu", "pair_qr",
+    "pair_svd", "pair_svdvals", "qr", "ranking", "recurrence", "svd", "svdvals", "triangular_product",
+    "triangular_solve",
 ]  # fmt: skip
 
 register_blas()  # before code that calls them is loaded

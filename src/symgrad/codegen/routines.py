@@ -19,6 +19,7 @@ ROUTINES: dict[str, Callable[..., int]] = {
     **fft_routines.ROUTINES,
     **linalg_routines.ROUTINES,
     **spectral_routines.ROUTINES,
+    **paired_routines.ROUTINES,
     **determinant_routines.ROUTINES,
     **exponential_routines.ROUTINES,
     **pair_routines.ROUTINES,

@@ -16,6 +16,7 @@ from symgrad.trace import (
     einsum_parser,
     indexing,
     numpy_api_analysis,
+    numpy_api_complex_spectral,
     numpy_api_counts,
     numpy_api_creation,
     numpy_api_fft,
@@ -78,6 +79,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **numpy_api_shapes.TABLE,
     **numpy_api_sorting.TABLE,
     **numpy_api_spectral.TABLE,
+    **numpy_api_complex_spectral.TABLE,
 }
 
 # Functions to which a list is several arrays, not one.

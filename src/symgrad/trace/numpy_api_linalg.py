@@ -42,7 +42,7 @@ def square(what: str, a: Tracer, *, by_pairs: bool = False) -> Tracer:
 
 
 def one_matrix(what: str, a: Any, *, by_pairs: bool = False) -> Tracer:
-    """One matrix of float64 or float32, or of complex numbers."""
+    """One matrix of float64 or float32, or a complex one."""
     found = float_matrix(what, tracer_of(a, the_tracer((a,))), by_pairs=by_pairs)
     if found.ndim != 2:
         raise UnsupportedError(f"{what} of {found.type}: it takes one matrix", loc=caller())
@@ -50,7 +50,7 @@ def one_matrix(what: str, a: Any, *, by_pairs: bool = False) -> Tracer:
 
 
 def one_square(what: str, a: Any, *, by_pairs: bool = False) -> Tracer:
-    """One square matrix of float64 or float32, or of complex numbers."""
+    """One square matrix of float64 or float32, or a complex one."""
     return square(what, one_matrix(what, a, by_pairs=by_pairs), by_pairs=by_pairs)
 
 

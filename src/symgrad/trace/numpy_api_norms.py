@@ -9,10 +9,8 @@ from typing import Any
 import numpy
 
 from symgrad.errors import ShapeError, UnsupportedError
-from symgrad.ir.ops.singular import svdvals
 from symgrad.ir.types import F64
 from symgrad.trace.lifting import as_dtype, axis_of, several, strong
-from symgrad.trace.numpy_api_linalg import float_matrix
 from symgrad.trace.numpy_api_reductions import safe_sqrt, squared_modulus
 from symgrad.trace.places import caller
 from symgrad.trace.tracer import Tracer
@@ -86,7 +84,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any
     if ord is None or ord in ("f", "fro"):
         return safe_sqrt(np.sum(squared_modulus(x), axis=axes, keepdims=keepdims))
     if ord in _BY_SINGULAR_VALUES:
-        s = svdvals(float_matrix("np.linalg.norm", np.moveaxis(x, axes, (-2, -1))))
+        s = np.linalg.svdvals(np.moveaxis(x, axes, (-2, -1)))
         found = _BY_SINGULAR_VALUES[ord](s, axis=-1)
         return np.expand_dims(found, axes) if keepdims else found
     if isinstance(ord, str) or ord not in (1, -1, np.inf, -np.inf):

@@ -34,7 +34,8 @@ def _turned(x: Any) -> Any:
 
 
 # ---- symmetric matrices -----------------------------------------------------------------------------------
-def _lower(what: str, uplo: Any) -> int:
+def lower_of(what: str, uplo: Any) -> int:
+    """1 where the lower triangle is read, 0 where the upper one is."""
     lower = _LOWER.get(str(uplo).upper())
     if lower is None:
         raise UnsupportedError(f"{what}: UPLO={uplo!r} is neither 'L' nor 'U'", loc=caller())
@@ -43,14 +44,14 @@ def _lower(what: str, uplo: Any) -> int:
 
 def eigh(a: Any, UPLO: Any = "L") -> Any:
     """The eigenvalues, the smallest first, and the eigenvectors as columns; one triangle of a is read."""
-    a, lower = square("np.linalg.eigh", a), _lower("np.linalg.eigh", UPLO)
+    a, lower = square("np.linalg.eigh", a), lower_of("np.linalg.eigh", UPLO)
     vectors = eigen.vectors_of(eigen.eigh(a, lower=lower))
     return result_type(np.linalg.eigh)(eigen.eigvalsh(a, lower=lower), vectors)
 
 
 def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
     """The eigenvalues, the smallest first; one triangle of a is read."""
-    return eigen.eigvalsh(square("np.linalg.eigvalsh", a), lower=_lower("np.linalg.eigvalsh", UPLO))
+    return eigen.eigvalsh(square("np.linalg.eigvalsh", a), lower=lower_of("np.linalg.eigvalsh", UPLO))
 
 
 # ---- singular values --------------------------------------------------------------------------------------
@@ -99,9 +100,9 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     """How many singular values are above a tolerance."""
     if A.ndim < 2:
         return np.any(A != 0).astype(np.int64)
-    a = float_matrix("np.linalg.matrix_rank", A)
+    a = float_matrix("np.linalg.matrix_rank", A, by_pairs=True)
     size, eps = max(a.shape[-2:]), float(np.finfo(a.dtype).eps)
-    s = svd(as_dtype(a, F64), compute_uv=False, hermitian=hermitian)
+    s = np.linalg.svd(as_dtype(a, np.result_type(a.dtype, F64)), compute_uv=False, hermitian=hermitian)
     if s.shape[-1] == 0:
         return np.sum(s > 0, axis=-1)
     if tol is None:
@@ -115,11 +116,11 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 
 def cond(x: Any, p: Any = None) -> Any:
     """The condition of matrices: the ratio of the extreme singular values, or by norms of the inverse."""
-    x = float_matrix("np.linalg.cond", x)
+    x = float_matrix("np.linalg.cond", x, by_pairs=True)
     if x.size == 0:
         raise ShapeError(f"np.linalg.cond: {x.type} is empty", loc=caller())
     if p is None or p in (2, -2):
-        s = singular.svdvals(x)
+        s = np.linalg.svdvals(x)
         first, last = s[..., 0], s[..., -1]
         found = last / first if p == -2 else first / last
     else:
@@ -163,25 +164,43 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     if a.ndim != 2 or b.ndim != 2 or a.shape[0] != b.shape[0]:
         raise ShapeError(f"np.linalg.lstsq: {b.type} does not fit {a.type}", loc=caller())
     dtype = np.result_type(a.dtype, b.dtype)
-    (m, n), eps = a.shape, float(np.finfo(np.float64).eps)
-    cutoff = eps * max(m, n) if rcond is None else part("np.linalg.lstsq", rcond)
-    cutoff = eps if cutoff < 0 else cutoff
+    cutoff = cutoff_of(a, rcond)
     a, b = as_dtype(a, F64), as_dtype(b, F64)  # as NumPy does
     x = singular.pinv(a, cutoff=cutoff) @ b
     s = singular.svdvals(a)
-    rank = np.sum(s > cutoff * s[:1], axis=-1)
-    if m > n:
-        squares = np.sum((b - a @ x) ** 2, axis=0)
-        residuals = as_dtype(squares[np.arange(b.shape[1]) + np.where(rank < n, b.shape[1], 0)], dtype)
-    else:
-        residuals = as_dtype(s[:0], dtype)
-    return as_dtype(x[:, 0] if vector else x, dtype), residuals, rank, as_dtype(s, dtype)
+    rank, residuals = rank_and_residuals(a, s, np.sum((b - a @ x) ** 2, axis=0), cutoff)
+    return as_dtype(x[:, 0] if vector else x, dtype), as_dtype(residuals, dtype), rank, as_dtype(s, dtype)
+
+
+def cutoff_of(a: Tracer, rcond: Any) -> float:
+    """The part of the largest singular value up to which those of `lstsq` count as 0."""
+    eps = float(np.finfo(np.float64).eps)
+    cutoff = eps * max(a.shape) if rcond is None else part("np.linalg.lstsq", rcond)
+    return eps if cutoff < 0 else cutoff
+
+
+def rank_and_residuals(a: Tracer, s: Any, squares: Any, cutoff: float) -> tuple[Any, Any]:
+    """The rank, and the squares of what is left; there are none where NumPy gives none."""
+    (m, n), rank = a.shape, np.sum(s > cutoff * s[:1], axis=-1)
+    if m <= n:
+        return rank, s[:0]
+    count = squares.shape[0]
+    return rank, squares[np.arange(count) + np.where(rank < n, count, 0)]
 
 
 # ---- QR ---------------------------------------------------------------------------------------------------
 def qr(a: Any, mode: str = "reduced") -> Any:
     """Q with orthonormal columns and R with zeros below the diagonal, whose product is a; or R alone."""
     a = float_matrix("np.linalg.qr", a)
+    check_mode(a, mode)
+    rows = a.shape[-2]
+    packed = singular.qr(a)
+    r = _turned(packed[..., rows:, :])
+    return r if mode == "r" else result_type(np.linalg.qr)(packed[..., :rows, :], r)
+
+
+def check_mode(a: Tracer, mode: str) -> None:
+    """Raise unless qr has this mode."""
     rows, columns = a.shape[-2:]
     if mode not in ("reduced", "r") and not (mode == "complete" and rows <= columns):
         raise UnsupportedError(
@@ -191,19 +210,9 @@ def qr(a: Any, mode: str = "reduced") -> Any:
             if mode == "complete" else "it is how LAPACK keeps Q",
             cure="use mode='reduced'",
         )  # fmt: skip
-    packed = singular.qr(a)
-    r = _turned(packed[..., rows:, :])
-    return r if mode == "r" else result_type(np.linalg.qr)(packed[..., :rows, :], r)
 
 
 TABLE: dict[Any, Callable[..., Any]] = {
-    np.linalg.eigh: eigh,
-    np.linalg.eigvalsh: eigvalsh,
-    np.linalg.svd: svd,
-    np.linalg.svdvals: svdvals,
     np.linalg.matrix_rank: matrix_rank,
     np.linalg.cond: cond,
-    np.linalg.pinv: pinv,
-    np.linalg.lstsq: lstsq,
-    np.linalg.qr: qr,
 }

@@ -18,12 +18,6 @@ _REFUSED: tuple[tuple[str, str, str], ...] = (
         "unique unique_all unique_counts unique_inverse unique_values intersect1d setdiff1d setxor1d union1d",
     ),
     ("its remainder's size depends on values", "use np.polyval of both, or np.convolve", "polydiv"),
-    (
-        "its eigenvalues may be complex, and there are no complex numbers yet",
-        "of a symmetric matrix use np.linalg.eigh or np.linalg.eigvalsh",
-        "eig eigvals",
-    ),
-    ("zeros may be complex, and there are no complex numbers yet", "solve for the real ones", "roots"),
     ("complex numbers have no order here", "sort by np.abs(z) or z.real", "sort_complex"),
     (
         "it works on bits",

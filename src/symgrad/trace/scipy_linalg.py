@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 import numpy
 
 from symgrad.errors import UnsupportedError
-from symgrad.ir.ops import complex_lu, determinants, linalg, singular, triangular
+from symgrad.ir.ops import linalg, triangular
 from symgrad.ir.ops.eigen import symmetric
-from symgrad.trace import numpy_api_linalg, scipy_fft, scipy_spectral
+from symgrad.trace import numpy_api_linalg, scipy_fft, scipy_general_eigen, scipy_spectral
 from symgrad.trace.lifting import find_tracer, the_tracer, tracer_of
 from symgrad.trace.numpy_api_linalg import one_matrix, one_square, right_hand_sides
 from symgrad.trace.numpy_api_spectral import part
@@ -92,8 +92,7 @@ def inv(
 
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The determinant."""
-    a = one_square("scipy.linalg.det", a, by_pairs=True)
-    return (complex_lu.complex_det if a.type.is_complex else determinants.det)(a)
+    return numpy_api_linalg.det(one_square("scipy.linalg.det", a, by_pairs=True))
 
 
 # ---- systems ----------------------------------------------------------------------------------------------
@@ -116,6 +115,8 @@ def solve(
         raise UnsupportedError(f"{what}: assume_a={assume_a!r} is not supported", loc=caller(), cure=cure)
     if kind in ("upper", "lower"):
         return _triangular(what, a, b, lower=int(kind == "lower"), transposed=int(transposed), unit=0)
+    if kind == "gen" and not transposed and np.ndim(a) == 2 and (np.iscomplexobj(a) or np.iscomplexobj(b)):
+        return np.linalg.solve(a, b)
     vector = np.ndim(b) == 1
     a, b = right_hand_sides(what, a, b, vector=vector)
     if a.ndim != 2:
@@ -157,7 +158,7 @@ class Factored:
 
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Factored:
     """What lu_solve takes."""
-    return Factored(one_square("scipy.linalg.lu_factor", a))
+    return Factored(one_square("scipy.linalg.lu_factor", a, by_pairs=True))
 
 
 def lu_solve(
@@ -179,14 +180,14 @@ def pinv(
 ) -> Any:
     """The pseudoinverse, and the rank if it is asked for."""
     what = "scipy.linalg.pinv"
-    a = one_matrix(what, a)
+    a = one_matrix(what, a, by_pairs=True)
     if atol is not None and not (isinstance(atol, int | float) and atol == 0):
         raise UnsupportedError(f"{what} with an absolute tolerance", loc=caller(), cure="give rtol")
     cutoff = max(a.shape) * float(np.finfo(a.dtype).eps) if rtol is None else part(what, rtol)
-    found = singular.pinv(a, cutoff=cutoff)
+    found = np.linalg.pinv(a, cutoff)
     if not return_rank:
         return found
-    s = singular.svdvals(a)
+    s = np.linalg.svdvals(a)
     return found, np.sum(s > cutoff * s[:1])
 
 
@@ -204,7 +205,7 @@ def lstsq(
     if lapack_driver == "gelsy":
         raise UnsupportedError(f"{what} by gelsy is not supported", loc=caller(), cure="leave the driver out")
     like = the_tracer((a, b))
-    a, b = one_matrix(what, tracer_of(a, like)), tracer_of(b, like)
+    a, b = one_matrix(what, tracer_of(a, like), by_pairs=True), tracer_of(b, like)
     cond = float(np.finfo(np.result_type(a.dtype, b.dtype)).eps) if cond is None else cond
     x, residuals, rank, s = np.linalg.lstsq(a, b, cond)
     one = b.ndim == 1 and residuals.shape == (1,)
@@ -213,6 +214,7 @@ def lstsq(
 
 TABLE: dict[str, Callable[..., Any]] = {
     **scipy_spectral.TABLE,
+    **scipy_general_eigen.TABLE,
     **{
         made.__name__: made
         for made in (
@@ -241,8 +243,8 @@ REFUSED: dict[str, tuple[str, str]] = {
         (_NO_RULE, "of a symmetric matrix: w, V = np.linalg.eigh(a), and V * f(w) @ V.T"),
     ),
     **dict.fromkeys(
-        ("eig", "eigvals", "schur", "hessenberg"),
-        ("it may be complex, and there are no complex numbers yet", "of a symmetric matrix use eigh"),
+        ("schur", "hessenberg"),
+        (_NO_RULE, "use eig, or of a symmetric matrix eigh"),
     ),
     "lu": ("the order of its rows is not traced", "use scipy.linalg.solve, or np.linalg.qr"),
     "solve_sylvester": (_NO_RULE, "use np.linalg.solve with np.kron, for small matrices"),
@@ -273,8 +275,8 @@ def _by_identity(loaded: tuple[str, ...]) -> dict[int, tuple[str, Callable[..., 
 
 @functools.cache
 def _substitute(module: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    own = getattr(original, "__name__", "")
-    name, traced = f"{module}.{own}", _MODULES[module].get(own)
+    last = getattr(original, "__name__", "")
+    name, traced = f"{module}.{last}", _MODULES[module].get(last)
 
     @functools.wraps(original)
     def substitute(*args: Any, **options: Any) -> Any:
@@ -282,7 +284,7 @@ def _substitute(module: str, original: Callable[..., Any]) -> Callable[..., Any]
         if like is None and not any(isinstance(arg, Factored) for arg in args):
             return original(*args, **options)
         if traced is None:
-            why, cure = REFUSED[own]
+            why, cure = REFUSED[last]
             raise UnsupportedError(f"{name} is not supported", loc=caller(), why=why, cure=cure)
         like = args[0].matrix if like is None else like
         try:

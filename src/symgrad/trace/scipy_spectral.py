@@ -8,11 +8,12 @@ from typing import Any
 import numpy
 
 from symgrad.errors import ShapeError, UnsupportedError
-from symgrad.ir.ops import eigen, exponential, singular
+from symgrad.ir.ops import eigen, exponential
 from symgrad.ir.ops.triangular import triangular_solve
-from symgrad.trace import numpy_api_linalg, numpy_api_norms, numpy_api_spectral
+from symgrad.trace import numpy_api_complex_spectral, numpy_api_linalg, numpy_api_norms
 from symgrad.trace.lifting import as_dtype, the_tracer, tracer_of
 from symgrad.trace.numpy_api_linalg import one_matrix, one_square, square
+from symgrad.trace.numpy_api_spectral import whole
 from symgrad.trace.places import caller
 from symgrad.trace.tracer import Tracer
 
@@ -42,7 +43,7 @@ def eigh(
     """w and V with a V = b V diag(w), the smallest first; the signs of V are those of NumPy."""
     what = "scipy.linalg.eigh"
     like = the_tracer((a, b))
-    a = one_square(what, tracer_of(a, like))
+    a = one_square(what, tracer_of(a, like), by_pairs=b is None)
     if subset_by_value is not None or (b is not None and type != 1):
         option = "subset_by_value" if subset_by_value is not None else f"type={type}"
         raise UnsupportedError(f"{what} with {option} is not supported", loc=caller())
@@ -50,14 +51,14 @@ def eigh(
     if subset_by_index is not None:
         first, last = subset_by_index
         chosen = slice(int(first), int(last) + 1)
-    side, factor = int(lower), None
+    side, factor = "L" if lower else "U", None
     if b is not None:
         a, factor = _reduced(a, one_square(what, tracer_of(b, like)), lower=lower)
-        side = 1
-    w = eigen.eigvalsh(a, lower=side)[chosen]
+        side = "L"
+    w = np.linalg.eigvalsh(a, side)[chosen]
     if eigvals_only:
         return w
-    v = eigen.vectors_of(eigen.eigh(a, lower=side))
+    v = np.linalg.eigh(a, side).eigenvectors
     if factor is not None:
         v = triangular_solve(factor, v, left=1, lower=1, transposed=1, unit=0)
     return w, v[:, chosen]
@@ -92,17 +93,17 @@ def svd(
     lapack_driver: str = "gesdd",
 ) -> Any:
     """U, the singular values with the largest first, and Vᵀ."""
-    a = one_matrix("scipy.linalg.svd", a)
+    a = one_matrix("scipy.linalg.svd", a, by_pairs=True)
     if not compute_uv:
-        return singular.svdvals(a)
+        return np.linalg.svdvals(a)
     if full_matrices:
-        numpy_api_spectral.whole("scipy.linalg.svd", a)
-    return tuple(numpy_api_spectral.svd(a, full_matrices=False))
+        whole("scipy.linalg.svd", a)
+    return tuple(np.linalg.svd(a, full_matrices=False))
 
 
 def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The singular values, the largest first."""
-    return singular.svdvals(one_matrix("scipy.linalg.svdvals", a))
+    return np.linalg.svdvals(one_matrix("scipy.linalg.svdvals", a, by_pairs=True))
 
 
 def qr(
@@ -114,7 +115,7 @@ def qr(
     check_finite: bool = True,
 ) -> Any:
     """Q and R, whose product is a; R alone, with the rows of zeros that a full Q needs, as a tuple of one."""
-    a = one_matrix("scipy.linalg.qr", a)
+    a = one_matrix("scipy.linalg.qr", a, by_pairs=True)
     rows, columns = a.shape
     economic = mode == "economic" or (mode == "full" and rows <= columns)
     if pivoting or not (economic or mode == "r"):
@@ -124,13 +125,15 @@ def qr(
             loc=caller(),
             cure="use mode='economic', without pivoting",
         )
-    q, r = numpy_api_spectral.qr(a)
+    q, r = np.linalg.qr(a)
     return (q, r) if economic else (np.pad(r, ((0, max(rows - columns, 0)), (0, 0))),)
 
 
 # ---- functions of matrices --------------------------------------------------------------------------------
 def expm(A: Any) -> Any:
     """The exponential of each matrix."""
+    if A.type.is_complex:
+        return numpy_api_complex_spectral.embedded(exponential.expm, A)
     return exponential.expm(square("scipy.linalg.expm", A))
 
 
