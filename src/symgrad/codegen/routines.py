@@ -10,6 +10,7 @@ from symgrad.codegen import (
     fft_routines,
     linalg_routines,
     pair_routines,
+    paired_routines,
     scan_routines,
     sort_routines,
     spectral_routines,
