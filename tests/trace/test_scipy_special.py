@@ -80,6 +80,11 @@ def differs(fn: Callable[..., Any], exact: Callable[..., Any], points: Any, rtol
             np.testing.assert_allclose(made(np.array(points)), wanted, rtol=10**order * rtol, atol=1e-60)
 
 
+def dawsn(x: Any) -> Any:
+    """Dawson's integral."""
+    return mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x)
+
+
 def erfcx(x: Any) -> Any:
     return mp.exp(x * x) * mp.erfc(x)
 
@@ -93,6 +98,7 @@ def power_less_one(log: Any, factor: float) -> Any:
 
 
 SLOPES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Any]] = {
+    "dawsn": (special.dawsn, dawsn, [-25.0, -9.0, -0.5, 0.0, 2.0, 11.0, 20.0]),
     "erfcx": (special.erfcx, erfcx, [-3.0, -0.5, 0.0, 2.0, 9.0, 11.0, 1e4]),
     "log_ndtr": (special.log_ndtr, log_ndtr, [-1e3, -50.0, -5.0, -1.0, 0.0, 2.0, 8.0]),
     "ndtr": (special.ndtr, mp.ncdf, [-30.0, -3.0, 0.0, 2.0, 5.0]),

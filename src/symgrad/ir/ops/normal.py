@@ -23,6 +23,8 @@ _FAR_SERIES = [
     (-1) ** n * (2 * n + 1) * math.prod(range(1, 2 * n, 2)) / 2.0**n for n in range(_TERMS)
 ]  # of powers of 1/x², of -√π x² times the derivative
 
+_DAWSN_SERIES = [math.prod(range(1, 2 * n, 2)) / 2.0**n for n in range(1, _TERMS)]  # of -x² times the slope
+
 
 def _erfcx_slope(y: Any, x: Any) -> Any:
     """2 x erfcx(x) - 2/√π."""
@@ -35,6 +37,18 @@ def _erfcx_slope(y: Any, x: Any) -> Any:
     # The values not taken are finite, whatever x is.
     inside = np.where(near, x, np.zeros_like(x))
     return np.where(near, 2 * inside * y - _TWO_OVER_ROOT_PI, -series * square * (1 / math.sqrt(math.pi)))
+
+
+def _dawsn_slope(y: Any, x: Any) -> Any:
+    """1 - 2 x dawsn(x), far out by the asymptotic series (7.1.23 at an imaginary argument)."""
+    near = np.abs(x) < _FAR
+    inverse = 1 / np.where(near, np.full_like(x, _FAR), x)
+    square = inverse * inverse
+    series = np.full_like(x, _DAWSN_SERIES[-1])
+    for c in reversed(_DAWSN_SERIES[:-1]):
+        series = series * square + c
+    inside = np.where(near, x, np.zeros_like(x))
+    return np.where(near, 1 - 2 * inside * y, -series * square)
 
 
 erfcx = published("erfcx", (_erfcx_slope,), "exp(x²) · erfc(x)", (-2.0, 2.0))
@@ -62,8 +76,6 @@ log_ndtr = published(
     "log_ndtr", (_log_ndtr_slope,), "the logarithm of the normal distribution's integral", (-3.0, 3.0),
     "0 at -inf",
 )  # fmt: skip
-dawsn = published(
-    "dawsn", (lambda y, x: 1 - 2 * x * y,), "Dawson's integral exp(-x²) ∫₀ˣ exp(t²) dt", (-2.0, 2.0)
-)
+dawsn = published("dawsn", (_dawsn_slope,), "Dawson's integral exp(-x²) ∫₀ˣ exp(t²) dt", (-2.0, 2.0))
 
 OPS: tuple[OpDef, ...] = (erfcx, erfinv, erfcinv, ndtri, log_ndtr, dawsn)
