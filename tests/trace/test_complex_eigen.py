@@ -8,7 +8,6 @@ from typing import Any
 import mpmath
 import numpy
 import pytest
-import scipy.linalg
 
 import symgrad
 from symgrad.errors import UnsupportedError
@@ -153,25 +152,6 @@ def test_real_eigenvalues_are_complex_numbers(target: str) -> None:
     np.testing.assert_array_equal(w, np.linalg.eig(a).eigenvalues.astype(complex))
     np.testing.assert_array_equal(v, np.linalg.eig(a).eigenvectors.astype(complex))
     assert symgrad.compile(np.linalg.eigvals, target=target)(a.astype(np.float32)).dtype == np.complex64
-
-
-@pytest.mark.parametrize("a", [A, B, B.astype(np.float32)], ids=["complex", "real", "single"])
-def test_scipy_has_the_same(a: Any) -> None:
-    for fn in (scipy.linalg.eig, scipy.linalg.eigvals, lambda a: scipy.linalg.eig(a, right=False)):
-        found, expected = (
-            symgrad.compile(fn, target="interpreter")(a),
-            fn(a.astype(np.result_type(a, np.float64))),
-        )
-        for x, y in zip(
-            found if isinstance(found, tuple) else (found,),
-            expected if isinstance(expected, tuple) else (expected,),
-            strict=True,
-        ):
-            np.testing.assert_allclose(x, y, rtol=1e-12 if a.itemsize > 4 else 1e-5)
-    with pytest.raises(UnsupportedError, match="left="):
-        symgrad.compile(lambda a: scipy.linalg.eig(a, left=True), target="interpreter")(a)
-    with pytest.raises(UnsupportedError, match="b="):
-        symgrad.compile(lambda a: scipy.linalg.eigvals(a, a), target="interpreter")(a)
 
 
 def test_ranks_are_those_of_numpy() -> None:
