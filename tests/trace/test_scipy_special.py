@@ -104,11 +104,6 @@ SLOPES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Any]] = {
     "ndtr": (special.ndtr, mp.ncdf, [-30.0, -3.0, 0.0, 2.0, 5.0]),
     "erfinv": (special.erfinv, mp.erfinv, [-0.99, -0.2, 0.0, 0.5, 0.999]),
     "ndtri": (special.ndtri, lambda p: mp.sqrt(2) * mp.erfinv(2 * p - 1), [1e-9, 0.2, 0.5, 0.9]),
-    "dawsn": (
-        special.dawsn,
-        lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x),
-        [-2.0, 0.0, 1.0, 3.0],
-    ),
     "rgamma": (special.rgamma, mp.rgamma, [-3.0, -2.5, -1e-9, 0.0, 0.3, 4.0]),
     "beta": (lambda x: special.beta(x, 2.5), lambda x: mp.beta(x, 2.5), [0.2, 3.0, 20.0]),
     "betaln": (lambda x: special.betaln(2.5, x), lambda x: mp.log(mp.beta(x, 2.5)), [0.2, 3.0, 20.0]),
