@@ -19,7 +19,6 @@ from cases.cases import CASES, run_case
 PENDING: dict[str, str] = {
     "P10": "grad np.float64(nan)",  # a root at 0 of what stays 0: the chain rule has 0 · inf
     "L14": "grad np.float64(0.0)",  # a tail that is lost to rounding before it can be differentiated
-    "D05": "Singular matrix",  # the gradient of a determinant that is zero
 }
 
 # Cases that other tools may refuse, and that are right here: writes in place and traced masks.
