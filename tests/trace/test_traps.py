@@ -139,7 +139,6 @@ np.bincount([0, 1, 1], weights=t)
 np.float_power(A, t[0])
 np.sum(list(t))
 linalg.norm(t)
-np.float32(t[0]) * t
 math.sin(t[0]) * t
 math.prod(t)
 special.gammaln(t)
