@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -107,8 +108,15 @@ def test_on_pairs(op: OpDef, example: Example) -> None:
         agree(program.function, call, args, rtol=1e-12 if args[0].dtype == F64 else 1e-4)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("op", dict.fromkeys(op for op, _ in WHOLE), ids=lambda op: op.name)
+def some(named: Iterable[tuple[str, Any]], often: Collection[str]) -> list[Any]:
+    """Parameters of a test that numba compiles: a few are part of every run, all of the nightly one."""
+    marks = {True: pytest.mark.slow, False: pytest.mark.nightly}
+    return [pytest.param(value, id=name, marks=marks[name in often]) for name, value in named]
+
+
+@pytest.mark.parametrize(
+    "op", some(((op.name, op) for op in dict.fromkeys(op for op, _ in WHOLE)), ("solve", "cumsum", "eigh"))
+)
 def test_whole_matrices_compiled(op: OpDef) -> None:
     for example in (example for other, example in WHOLE if other is op):
         function = sample(op, example)
@@ -153,10 +161,10 @@ def together(batch: list[tuple[OpDef, Example]]) -> Function:
     )
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "family", [name for name in FAMILIES if not set(FAMILIES[name]) & {kernel, *(op for op, _ in WHOLE)}]
-)
+LOOPS = [name for name in FAMILIES if not set(FAMILIES[name]) & {kernel, *(op for op, _ in WHOLE)}]
+
+
+@pytest.mark.parametrize("family", some(zip(LOOPS, LOOPS, strict=True), ("contraction", "special")))
 def test_compiled_by_numba(family: str) -> None:
     every = cases(FAMILIES[family])
     for first in range(0, len(every), BATCH):

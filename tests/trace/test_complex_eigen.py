@@ -107,7 +107,7 @@ def test_values_and_derivatives(name: str) -> None:
     symgrad.check_grads(weighted(fn), args, order=1, target="interpreter")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_second_derivatives(name: str) -> None:
     fn, args = FUNCTIONS[name]
@@ -133,7 +133,7 @@ def test_compiled_as_interpreted(name: str) -> None:
     np.testing.assert_allclose(bar, expected_bar, rtol=1e-7, atol=1e-8 * np.abs(expected_bar).max())
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_compiled_as_interpreted_all(name: str) -> None:
     test_compiled_as_interpreted(name)

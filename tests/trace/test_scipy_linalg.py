@@ -82,7 +82,7 @@ def test_values_and_derivatives(name: str) -> None:
     symgrad.check_grads(weighted(fn), args, order=2, target="interpreter")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_compiled_as_interpreted(name: str) -> None:
     fn, args = FUNCTIONS[name]
