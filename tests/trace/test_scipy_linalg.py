@@ -10,6 +10,7 @@ import pytest
 import scipy.linalg
 
 import symgrad
+from spectral_checks import assert_compiled_as_interpreted, assert_value, weighted
 from symgrad.errors import ShapeError, UnsupportedError
 
 # Options of all kinds: more than the stubs allow.
@@ -62,23 +63,10 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-def weighted(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The sum of the squares of a result, with weights so that no two elements are alike."""
-
-    def loss(*args: Any) -> Any:
-        y = fn(*args)
-        return np.sum(np.cos(np.arange(y.size).reshape(y.shape)) * y * y)
-
-    return loss
-
-
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_values_and_derivatives(name: str) -> None:
     fn, args = FUNCTIONS[name]
-    expected = fn(*args)
-    found = symgrad.compile(fn, target="interpreter")(*args)
-    assert np.shape(found) == np.shape(expected)
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+    assert_value(fn, args)
     symgrad.check_grads(weighted(fn), args, order=2, target="interpreter")
 
 
@@ -86,10 +74,7 @@ def test_values_and_derivatives(name: str) -> None:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_compiled_as_interpreted(name: str) -> None:
     fn, args = FUNCTIONS[name]
-    value, bar = symgrad.value_and_grad(weighted(fn))(*args)
-    expected, expected_bar = symgrad.value_and_grad(weighted(fn), target="interpreter")(*args)
-    np.testing.assert_allclose(value, expected, rtol=1e-9)
-    np.testing.assert_allclose(bar, expected_bar, rtol=1e-7, atol=1e-8 * np.abs(expected_bar).max())
+    assert_compiled_as_interpreted(weighted(fn), args)
 
 
 @pytest.mark.parametrize("target", ["interpreter", "numba_cpu"])
