@@ -13,7 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from symgrad.codegen.lapack import Buffer, columns
+from symgrad.codegen.lapack import (
+    Buffer,
+    columns,
+    eigenvectors,
+    product_of_reflections,
+    singular_vectors,
+)
 
 
 def _complex(buffer: Buffer, count: int) -> Any:
@@ -31,15 +37,7 @@ def heevd(
     real: Buffer, reals: int, whole: Buffer, count: int,
 ) -> int:  # fmt: skip
     """a[n,n], a triangle of a Hermitian matrix, becomes the eigenvectors if wanted; not 0 if it fails."""
-    given = _columns(a, n, n)
-    try:
-        found = np.linalg.eigh(given, "L" if lower else "U")
-    except np.linalg.LinAlgError:
-        return 1
-    values[:n] = found.eigenvalues
-    if vectors:
-        given[...] = found.eigenvectors
-    return 0
+    return eigenvectors(_columns(a, n, n), vectors, lower, values)
 
 
 def gesdd_complex(
@@ -48,15 +46,8 @@ def gesdd_complex(
 ) -> int:  # fmt: skip
     """The singular values of a[m,n] and, if wanted, the columns of u[m,k] and vᴴ[k,n]; not 0 if it fails."""
     least = min(m, n)
-    try:
-        found = np.linalg.svd(_columns(a, m, n), full_matrices=False)
-    except np.linalg.LinAlgError:
-        return 1
-    values[:least] = found.S
-    if vectors:
-        _columns(u, m, least)[...] = found.U
-        _columns(v, least, n)[...] = found.Vh
-    return 0
+    left, right = _columns(u, m, least), _columns(v, least, n)
+    return singular_vectors(_columns(a, m, n), vectors, values, left, right)
 
 
 def geqrf_complex(m: int, n: int, a: Buffer, factors: Buffer, work: Buffer, size: int) -> None:
@@ -69,12 +60,7 @@ def geqrf_complex(m: int, n: int, a: Buffer, factors: Buffer, work: Buffer, size
 
 def ungqr(m: int, k: int, a: Buffer, factors: Buffer, work: Buffer, size: int) -> None:
     """a[m,k], the reflections of geqrf_complex, becomes Q."""
-    given, by = _columns(a, m, k), _complex(factors, k)
-    found = np.eye(m, k, dtype=given.dtype)
-    for i in range(k - 1, -1, -1):
-        v = np.concatenate([np.zeros(i), np.ones(1), given[i + 1 :, i]]).astype(given.dtype)
-        found -= by[i] * np.outer(v, np.conj(v) @ found)
-    given[...] = found
+    product_of_reflections(_columns(a, m, k), _complex(factors, k))
 
 
 def gesv_complex(n: int, a: Buffer, b: Buffer, whole: Buffer) -> int:

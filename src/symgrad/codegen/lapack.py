@@ -154,20 +154,45 @@ def columns(buffer: Buffer, rows: int, columns: int) -> Any:
     return matrix(buffer, columns, rows, rows).T
 
 
+def eigenvectors(given: Any, vectors: int, lower: int, values: Buffer) -> int:
+    """`given`, a triangle of a Hermitian matrix, becomes the eigenvectors if wanted; not 0 if it fails."""
+    try:
+        found = np.linalg.eigh(given, "L" if lower else "U")
+    except np.linalg.LinAlgError:
+        return 1
+    values[: len(given)] = found.eigenvalues
+    if vectors:
+        given[...] = found.eigenvectors
+    return 0
+
+
+def singular_vectors(given: Any, vectors: int, values: Buffer, u: Any, vh: Any) -> int:
+    """The singular values of a matrix and, if wanted, u and vh; not 0 if it fails."""
+    try:
+        found = np.linalg.svd(given, full_matrices=False)
+    except np.linalg.LinAlgError:
+        return 1
+    values[: min(given.shape)] = found.S
+    if vectors:
+        u[...], vh[...] = found.U, found.Vh
+    return 0
+
+
+def product_of_reflections(given: Any, factors: Any) -> None:
+    """`given`, the reflections that geqrf leaves below the diagonal, becomes the columns of their product."""
+    found = np.eye(*given.shape, dtype=given.dtype)
+    for i in range(given.shape[1] - 1, -1, -1):
+        v = np.concatenate([np.zeros(i), np.ones(1), given[i + 1 :, i]]).astype(given.dtype)
+        found -= factors[i] * np.outer(v, np.conj(v) @ found)
+    given[...] = found
+
+
 def syevd(
     n: int, vectors: int, lower: int, a: Buffer, values: Buffer, work: Buffer, size: int, whole: Buffer,
     count: int,
 ) -> int:  # fmt: skip
     """a[n,n], a triangle of a symmetric matrix, becomes the eigenvectors if wanted; not 0 if it fails."""
-    given, side = columns(a, n, n), "L" if lower else "U"
-    try:
-        found = np.linalg.eigh(given, side)
-    except np.linalg.LinAlgError:
-        return 1
-    values[:n] = found.eigenvalues
-    if vectors:
-        given[...] = found.eigenvectors
-    return 0
+    return eigenvectors(columns(a, n, n), vectors, lower, values)
 
 
 def gesdd(
@@ -176,15 +201,8 @@ def gesdd(
 ) -> int:  # fmt: skip
     """The singular values of a[m,n] and, if wanted, u[m,k] by columns, v[n,k] by rows; not 0 if it fails."""
     least = min(m, n)
-    try:
-        found = np.linalg.svd(columns(a, m, n), full_matrices=False)
-    except np.linalg.LinAlgError:
-        return 1
-    values[:least] = found.S
-    if vectors:
-        columns(u, m, least)[...] = found.U
-        columns(v, least, n)[...] = found.Vh
-    return 0
+    left, right = columns(u, m, least), columns(v, least, n)
+    return singular_vectors(columns(a, m, n), vectors, values, left, right)
 
 
 def geqrf(m: int, n: int, a: Buffer, factors: Buffer, work: Buffer, size: int) -> None:
@@ -196,9 +214,4 @@ def geqrf(m: int, n: int, a: Buffer, factors: Buffer, work: Buffer, size: int) -
 
 def orgqr(m: int, k: int, a: Buffer, factors: Buffer, work: Buffer, size: int) -> None:
     """a[m,k], the reflections of geqrf, becomes Q."""
-    given = columns(a, m, k)
-    found = np.eye(m, k, dtype=given.dtype)
-    for i in range(k - 1, -1, -1):
-        v = np.concatenate([np.zeros(i), np.ones(1), given[i + 1 :, i]]).astype(given.dtype)
-        found -= factors[i] * np.outer(v, v @ found)
-    given[...] = found
+    product_of_reflections(columns(a, m, k), factors)
