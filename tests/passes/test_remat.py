@@ -29,7 +29,7 @@ from symgrad.passes.pipeline import fused
 from symgrad.passes.remat.frontier import fastest, frontier
 from symgrad.passes.remat.problem import Problem
 from symgrad.passes.remat.program import rebuilt
-from symgrad.passes.remat.schedule import Run, Schedule, cost, faults, pairs_over, peak, whole
+from symgrad.passes.remat.schedule import Run, Schedule, cost, pairs_over, peak, whole
 from symgrad.passes.remat.search import improved, schedules
 
 LAYERS, WIDTH, ROWS = 10, 64, 96
@@ -89,6 +89,21 @@ def slow_peak(problem: Problem, schedule: Sequence[Run]) -> int:
         over = sum(problem.sizes[m] for r, m in pairs_over(unit, run) if r not in after)
         found = max(found, sum(problem.sizes[b] for _, b in alive[j]) - over + unit.scratch)
     return found
+
+
+def faults(problem: Problem, schedule: Sequence[Run]) -> list[str]:
+    """What is wrong with a schedule; nothing if each run has what it reads, and every unit has run."""
+    found: list[str] = []
+    made: set[int] = set()
+    ran: set[int] = set()
+    for k, run in enumerate(schedule):
+        unit = problem.units[run.unit]
+        found += [f"run {k} reads buffer {b} before it is made" for b in unit.reads if b not in made]
+        if run.unit in ran and not unit.repeatable:
+            found.append(f"run {k} repeats what must not be repeated")
+        made |= run.makes
+        ran.add(run.unit)
+    return found + [f"unit {unit.number} never runs" for unit in problem.units if unit.number not in ran]
 
 
 def optimum(problem: Problem, budget: int) -> float | None:

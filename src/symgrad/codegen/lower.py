@@ -34,7 +34,7 @@ from symgrad.ir.dims import Dim
 from symgrad.ir.index_names import ENDLESS
 from symgrad.ir.opdef import Flow, Measure, View
 from symgrad.ir.regions import as_while, flow_of
-from symgrad.ir.types import ALIGNMENT, ArrayType
+from symgrad.ir.types import ArrayType, aligned
 from symgrad.passes.blas_form import blas_form
 
 MAX_TOGETHER = 64  # small kernels that are one
@@ -115,7 +115,7 @@ class _Lowering:
             return value.place
         if value in self.function.body.results:
             return Place(Space.RESULT, self.function.body.results.index(value))
-        return Place(Space.ARENA, -(-self.arena_bytes // ALIGNMENT) * ALIGNMENT)
+        return Place(Space.ARENA, aligned(self.arena_bytes))
 
     def stored(self, value: Value, size: int) -> Storage:
         """The storage at the place of a value that takes so many elements."""
@@ -133,7 +133,7 @@ class _Lowering:
 
     def temporary(self, type: ArrayType, size: int) -> Storage:
         """Memory that nothing else has."""
-        return self._arena(Value(type, "saved"), -(-self.arena_bytes // ALIGNMENT) * ALIGNMENT, size)
+        return self._arena(Value(type, "saved"), aligned(self.arena_bytes), size)
 
     def growing(self, base: str) -> str:
         """The name of memory that grows."""

@@ -94,6 +94,11 @@ class ArrayType:
         return f"{short_name(self.dtype)}[{','.join(map(dims.format_dim, self.shape))}]"
 
 
+def aligned(nbytes: int) -> int:
+    """The bytes that so many take up, where every array begins at a multiple of the alignment."""
+    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+
+
 def native(dtype: DType) -> DType:
     """The element type in this machine's byte order; a supported one as the object that NumPy itself has."""
     found = dtype.newbyteorder("=")

@@ -6,7 +6,7 @@ an iteration depends on it. A value whose sizes bear a name needs the op that bi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
 from symgrad.ir.core import Attr, Block, Function, Op, Value, sorted_attrs, with_body
@@ -28,11 +28,11 @@ def _live(block: Block) -> Block:
         if live.isdisjoint(op.results) and not (binds_after(op) and bound_by(op) in names):
             changed = True
             continue
-        trimmed = _trimmed(op, live) if op.regions else op
-        changed |= trimmed is not op
-        kept.append(trimmed)
-        live.update(trimmed.operands)
-        names |= mentioned(trimmed)
+        left = trimmed(op, live) if op.regions else op
+        changed |= left is not op
+        kept.append(left)
+        live.update(left.operands)
+        names |= mentioned(left)
     return replace(block, ops=tuple(reversed(kept))) if changed else block
 
 
@@ -42,7 +42,7 @@ def _read(block: Block) -> set[Value]:
 
 
 # ---- ops with regions -------------------------------------------------------------------------------------
-def _trimmed(op: Op, live: set[Value]) -> Op:
+def trimmed(op: Op, live: Set[Value]) -> Op:
     """The op without the results, operands and params that are not used, and so are its regions."""
     used = [k for k, result in enumerate(op.results) if result in live]
     match flow_of(op):

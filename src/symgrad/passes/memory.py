@@ -20,7 +20,7 @@ from symgrad.ir.index_names import ranges_inside
 from symgrad.ir.opdef import Flow
 from symgrad.ir.overwriting import is_alias
 from symgrad.ir.regions import flow_of
-from symgrad.ir.types import ALIGNMENT
+from symgrad.ir.types import aligned
 from symgrad.passes.allocate import Lifetime, allocate
 from symgrad.passes.slots import Slot, Slots, slots_of
 
@@ -62,7 +62,7 @@ def _own(region: Block, seen: set[Value]) -> Block:
 def _places(slots: Sequence[Slot]) -> dict[Slot, Place]:
     """The place of each slot."""
     inside = [slot for slot in slots if slot.result is None]
-    offsets = allocate([Lifetime(_aligned(slot.nbytes), slot.born, slot.dies) for slot in inside])
+    offsets = allocate([Lifetime(aligned(slot.nbytes), slot.born, slot.dies) for slot in inside])
     places = {slot: Place(Space.ARENA, offset) for slot, offset in zip(inside, offsets, strict=True)}
     places.update((slot, Place(Space.RESULT, slot.result)) for slot in slots if slot.result is not None)
     return places
@@ -105,10 +105,6 @@ class _Placing:
             return Place(Space.ROW, self.found.rows[value])
         slot = self.found.of.get(value)
         return None if slot is None else self.places[slot]
-
-
-def _aligned(nbytes: int) -> int:
-    return -(-nbytes // ALIGNMENT) * ALIGNMENT
 
 
 # ---- what it comes to -------------------------------------------------------------------------------------
@@ -246,4 +242,4 @@ def _made(op: Op, ranges: Ranges) -> Iterator[tuple[int, Resident]]:
         if v.place is not None and v.place.space is Space.ARENA:
             nbytes = most_bytes(v.type, ranges)
             if nbytes:
-                yield v.place.number, Resident(v, _aligned(nbytes), op.loc)
+                yield v.place.number, Resident(v, aligned(nbytes), op.loc)

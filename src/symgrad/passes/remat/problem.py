@@ -7,17 +7,17 @@ and results of the function lie elsewhere and are there for ever, so they are no
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
-from symgrad.ir.analysis import defs
 from symgrad.ir.capacity import estimated_bytes
 from symgrad.ir.core import Block, Function, Op, Value
 from symgrad.ir.opdef import Flow, Measure
 from symgrad.ir.overwriting import is_alias
 from symgrad.ir.regions import flow_of
-from symgrad.ir.types import ALIGNMENT
+from symgrad.ir.types import aligned
 from symgrad.passes.cost import seconds
+from symgrad.passes.dce import trimmed
 from symgrad.passes.memory import arena_bytes, memory
 from symgrad.passes.slots import Facts
 
@@ -55,7 +55,7 @@ class Problem:
         made = [v for op in body.ops if not is_alias(op) for v in op.results if v not in elsewhere]
         self.buffers = made
         number = {v: k for k, v in enumerate(made)}
-        self.sizes = [_aligned(estimated_bytes(v.type, self.facts.ranges)) for v in made]
+        self.sizes = [aligned(estimated_bytes(v.type, self.facts.ranges)) for v in made]
         self.units, self.makers = [], [-1] * len(made)
         for op in body.ops:
             if is_alias(op):
@@ -107,24 +107,4 @@ def alone(op: Op, wanted: Sequence[Value]) -> Function:
 
 def only(op: Op, wanted: Sequence[Value]) -> Op:
     """The op, if it is a kernel without what only its other results need."""
-    if len(wanted) == len(op.results) or flow_of(op) is not Flow.ONCE:
-        return op
-    (body,) = op.regions
-    kept = [k for k, v in enumerate(op.results) if v in wanted]
-    results = tuple(body.results[k] for k in kept)
-    makers, needed, pending = defs(body), set[Op](), list(results)
-    while pending:
-        maker = makers.get(pending.pop())
-        if maker is not None and maker not in needed:
-            needed.add(maker)
-            pending += maker.operands
-    ops = tuple(inner for inner in body.ops if inner in needed)
-    read = {v for inner in ops for v in inner.operands}.union(results)
-    given = [k for k, param in enumerate(body.params) if param in read]
-    region = Block(tuple(body.params[k] for k in given), ops, results)
-    operands = tuple(op.operands[k] for k in given)
-    return replace(op, operands=operands, results=tuple(op.results[k] for k in kept), regions=(region,))
-
-
-def _aligned(nbytes: int) -> int:
-    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+    return trimmed(op, frozenset(wanted)) if flow_of(op) is Flow.ONCE else op

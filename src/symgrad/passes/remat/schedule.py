@@ -78,18 +78,3 @@ def last_reads(problem: Problem, schedule: Sequence[Run]) -> dict[tuple[int, int
             maker[b] = k
             found[k, b] = k
     return found
-
-
-def faults(problem: Problem, schedule: Sequence[Run]) -> list[str]:
-    """What is wrong with a schedule; nothing if each run has what it reads, and every unit has run."""
-    found: list[str] = []
-    made: set[int] = set()
-    ran: set[int] = set()
-    for k, run in enumerate(schedule):
-        unit = problem.units[run.unit]
-        found += [f"run {k} reads buffer {b} before it is made" for b in unit.reads if b not in made]
-        if run.unit in ran and not unit.repeatable:
-            found.append(f"run {k} repeats what must not be repeated")
-        made |= run.makes
-        ran.add(run.unit)
-    return found + [f"unit {unit.number} never runs" for unit in problem.units if unit.number not in ran]
