@@ -21,7 +21,8 @@ from symgrad.ir.opdef import Flow
 from symgrad.ir.overwriting import is_alias
 from symgrad.ir.regions import flow_of
 from symgrad.ir.types import aligned
-from symgrad.passes.allocate import Lifetime, allocate
+from symgrad.passes.allocate import allocate
+from symgrad.passes.packing import Lifetime
 from symgrad.passes.slots import Slot, Slots, slots_of
 
 
