@@ -19,6 +19,7 @@ from symgrad.runtime.request import Request, answer
 from symgrad.runtime.seeds import fitted_seeds
 from symgrad.trace.arguments import Arguments, Signature
 from symgrad.trace.capture import GuardFailed
+from symgrad.trace.traced import Traced
 from symgrad.trace.traced_value import TracedValue
 from symgrad.trace.trees import unflatten
 from symgrad.trace.wrapping import Wrapping
@@ -140,11 +141,7 @@ class Compiled(Wrapping):
         found = None if place is None else kept(place, self.fn, arguments)
         if found is None:
             return self._traced(arguments, args, kwargs, place)
-        made = answer(self.request, found.traced, arguments)
-        options = self.options
-        return Program(
-            found.traced, made, options.target, place, found.program, options.threads, options.budget
-        )
+        return self._made(found.traced, arguments, place, found.program)
 
     def _traced(
         self,
@@ -154,8 +151,15 @@ class Compiled(Wrapping):
         place: str | None = None,
     ) -> Program:
         traced = late(TRACING).traced(self.fn, args, kwargs, self.request, self.options.static)
+        return self._made(traced, arguments, place)
+
+    def _made(
+        self, traced: Traced, arguments: Arguments, place: str | None, key: str | None = None
+    ) -> Program:
         made, options = answer(self.request, traced, arguments), self.options
-        return Program(traced, made, options.target, place, threads=options.threads, budget=options.budget)
+        return Program(
+            traced, made, options.target, place, key, options.threads, options.budget, options.poisoned
+        )
 
     def program(self, /, *args: Any, **kwargs: Any) -> Program:
         """The program for these arguments (types such as `symgrad.spec("f64[3]")` may stand for arrays).
