@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.errors import ArgumentError
 from symgrad.locks import Lock
-from symgrad.runtime.call import generated_call
+from symgrad.runtime.call import drop_held, generated_call
 from symgrad.runtime.kept import kept, place_of
 from symgrad.runtime.late import CHECKS, EXPLAIN, STAGES, TRACING, late
 from symgrad.runtime.options import Options
@@ -205,6 +205,15 @@ class Compiled(Wrapping):
     def memory(self, /, *args: Any, **kwargs: Any) -> MemoryReport:
         """What a call needs, in bytes: inputs, results, the arena, and the least that any arena could be."""
         return late(EXPLAIN).program_memory(self.program(*args, **kwargs))
+
+    def free_memory(self) -> None:
+        """Give back the memory that is kept from call to call: arenas, and results that nobody has any more.
+
+        Any thread may do so at any time: a call that runs has memory of its own, kept once it is over.
+        """
+        for program in tuple(self._variants):
+            program.free_memory()
+        drop_held(type(self).__call__)
 
     def memory_plans(self, /, *args: Any, **kwargs: Any) -> list[Plan]:
         """What less memory costs: the plans that `memory_budget=` chooses from, the fastest first.

@@ -213,6 +213,12 @@ class Program:
             key, self.traced.name, lambda: self.threaded.launch, lambda: self.parts
         )
 
+    def free_memory(self) -> None:
+        """Let go of what calls have left for the next ones, if the program has run at all."""
+        made = vars(self).get("_executable")
+        if isinstance(made, Executable):
+            made.free_memory()
+
     def _types(self) -> tuple[tuple[ArrayType, ...], tuple[ArrayType, ...]]:
         """The types of the params and of the results, known without transforming anything."""
         made = self.traced
