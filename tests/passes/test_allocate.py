@@ -93,7 +93,7 @@ def test_few_pieces_of_a_rectangle_fill_it_again(seed: int) -> None:
     assert top(buffers, allocate(buffers)) == peak(buffers)
 
 
-@pytest.mark.parametrize("sizes", [(80, 40, 200), (150, 60, 1000)])
+@pytest.mark.parametrize("sizes", [(80, 40, 200), pytest.param((150, 60, 1000), marks=pytest.mark.nightly)])
 def test_many_pieces_of_a_rectangle_waste_a_quarter_at_most(sizes: tuple[int, int, int]) -> None:
     buffers = cut(0, *sizes)
     offsets = allocate(buffers)

@@ -34,13 +34,13 @@ def _check(scheduled: Function, args: list[Array]) -> None:
     assert (before.arena, before.lower_bound) == (after.arena, after.lower_bound)
 
 
-@settings(max_examples=20)
+@settings(max_examples=15)
 @given(function=numeric_programs(), seed=SEEDS)
 def test_random_programs_have_the_same_results(function: Function, seed: int) -> None:
     _check(schedule(function, PassRunner(None)), list(arguments(function, seed)))
 
 
-@settings(max_examples=20)
+@settings(max_examples=15)
 @given(function=region_programs(), seed=SEEDS)
 def test_random_loops_and_branches_have_the_same_results(function: Function, seed: int) -> None:
     _check(PASSES["memory"](PASSES["fuse"](function)), list(arguments(function, seed)))

@@ -17,11 +17,11 @@ from symgrad.ir.overwriting import is_alias
 from symgrad.ir.regions import as_while, flow_of
 from symgrad.passes.slots import Slot, Slots, slots_of
 
-ROUNDS = 4  # of copies: one makes room for all that is in its way
+ROUNDS = 4  # of copies: where the places that they get are in the way again, another is made
 
 Lying: TypeAlias = "Mapping[Value, Slot | None]"  # where values lie; None is in the way of nothing
 Move: TypeAlias = "tuple[int, Slot, Slot]"  # the number of a result, where it lies, and where it goes
-Swaps: TypeAlias = "dict[Block, int]"  # the number of a result that is to be copied, by region
+Swaps: TypeAlias = "dict[Block, list[int]]"  # the numbers of the results to be copied, by region
 
 
 def without_swaps(function: Function) -> tuple[Function, Slots]:
@@ -40,15 +40,15 @@ def _with_copies(block: Block, wrong: Swaps) -> Block:
     """The block with a copy at the end of each region that needs one."""
     ops = [map_regions(op, lambda region: _with_copies(region, wrong)) for op in block.ops]
     results = list(block.results)
-    if block in wrong:
-        value = results[wrong[block]]
+    for number in wrong.get(block, ()):
+        value = results[number]
         param, copied = replace(value), replace(value)
         ops.append(Op(kernel, (value,), (copied,), regions=(Block((param,), (), (param,)),)))
-        results[wrong[block]] = copied
+        results[number] = copied
     return Block(block.params, tuple(ops), tuple(results))
 
 
-def _swaps(block: Block, found: Slots, given: Lying) -> Iterator[tuple[Block, int]]:
+def _swaps(block: Block, found: Slots, given: Lying) -> Iterator[tuple[Block, list[int]]]:
     """The results in the regions of a block that cannot be put where they go; `given` are its params."""
     at = _lying(block, found, given)
     for op in block.ops:
@@ -60,8 +60,8 @@ def _swaps(block: Block, found: Slots, given: Lying) -> Iterator[tuple[Block, in
             inside = {param: at[v] for param, v in zip(region.params, operands, strict=True)}
             yield from _swaps(region, found, inside)
             is_test = flow is Flow.WHILE and number == 0
-            stuck = None if is_test else _stuck(_moves(op, region, found, _lying(region, found, inside)))
-            if stuck is not None:
+            stuck = [] if is_test else _stuck(_moves(op, region, found, _lying(region, found, inside)))
+            if stuck:
                 yield region, stuck
 
 
@@ -84,12 +84,13 @@ def _moves(op: Op, region: Block, found: Slots, at: Lying) -> Iterator[Move]:
             yield number, source, target
 
 
-def _stuck(moves: Iterable[Move]) -> int | None:
-    """The number of a result that must be copied before the others can go; None if all can."""
-    pending = list(moves)
+def _stuck(moves: Iterable[Move]) -> list[int]:
+    """The numbers of the results that must be copied before the others can go."""
+    pending, found = list(moves), list[int]()
     while pending:
         free = next((m for m in pending if all(m[2] is not o[1] for o in pending if o is not m)), None)
         if free is None:
-            return pending[0][0]
+            free = pending[0]
+            found.append(free[0])
         pending.remove(free)
-    return None
+    return found
