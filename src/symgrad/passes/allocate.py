@@ -17,7 +17,7 @@ from symgrad.passes.filling import Filler
 from symgrad.passes.packing import Lifetime, Packer, Packing, pairs
 
 PAIRS = 4_000_000  # that live together, beyond which buffers take the bytes of others of their own size
-LOOKS = 1_000_000  # at such pairs while orders are tried, and again while one is changed
+LOOKS = 700_000  # at such pairs while orders are tried, and again while one is changed
 WORK = 100_000_000  # of filling, half of it for the least height
 CHOICES = 2  # a buffer, before a filling is given up
 HEIGHTS = 8  # above the least one that buffers are filled into
