@@ -9,7 +9,6 @@ the best packing is changed a little at a time. All limits are counts, so a prog
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
 
 import numpy as np
 
@@ -73,7 +72,7 @@ def _is_near(top: int, bound: int) -> bool:
 def _in_good_orders(packer: Packer, buffers: Sequence[Lifetime], bound: int) -> Packing:
     """The lowest packing of a few orders, each buffer put into the lowest gap or into the narrowest."""
     best: Packing | None = None
-    for key in (_SIZE, _AREA, _LIFE, _START, _by_load(buffers)):
+    for key in (_size, _area, _life, _start, _by_load(buffers)):
         order = sorted(range(len(buffers)), key=lambda k: key(buffers[k]))
         for narrow in (False, True):
             found = packer.packed(order, narrow=narrow)
@@ -84,12 +83,20 @@ def _in_good_orders(packer: Packer, buffers: Sequence[Lifetime], bound: int) -> 
     return best
 
 
-Key: TypeAlias = Callable[[Lifetime], tuple[int, ...]]
+def _size(b: Lifetime) -> tuple[int, ...]:
+    return -b.size, b.born
 
-_SIZE: Key = lambda b: (-b.size, b.born)  # noqa: E731
-_AREA: Key = lambda b: (-b.size * (b.dies - b.born + 1), b.born)  # noqa: E731
-_LIFE: Key = lambda b: (-(b.dies - b.born), -b.size)  # noqa: E731
-_START: Key = lambda b: (b.born, -b.size)  # noqa: E731
+
+def _area(b: Lifetime) -> tuple[int, ...]:
+    return -b.size * (b.dies - b.born + 1), b.born
+
+
+def _life(b: Lifetime) -> tuple[int, ...]:
+    return b.born - b.dies, -b.size
+
+
+def _start(b: Lifetime) -> tuple[int, ...]:
+    return b.born, -b.size
 
 
 def _by_load(buffers: Sequence[Lifetime]) -> Callable[[Lifetime], tuple[int, ...]]:
@@ -108,7 +115,7 @@ def _filled(packer: Packer, buffers: Sequence[Lifetime], best: Packing, bound: i
     filler = Filler(buffers)
     orders = [
         sorted(range(len(buffers)), key=lambda k, key=key: key(buffers[k]))
-        for key in (_LIFE, _AREA, _SIZE, _START)
+        for key in (_life, _area, _size, _start)
     ]
 
     def filled(height: int, work: int) -> Packing | None:
