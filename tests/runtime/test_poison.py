@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from control.program import Program
 from symgrad.runtime.compiled import Compiled
 from symgrad.runtime.options import POISON
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 CHOSEN = ("kinematics_small", "heat_500x200")  # in every run; the others by night
 
 
@@ -101,6 +104,19 @@ def test_workloads_have_the_same_gradients(workload: Workload, monkeypatch: pyte
     for _ in range(2):
         for (path, a), (_, b) in zip(expected, leaves(poisoned(*args), ""), strict=True):
             np.testing.assert_array_equal(a, b, err_msg=path)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
+def test_examples_find_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = runpy.run_path(str(path), run_name="__main__")
+    monkeypatch.setenv(POISON, "1")
+    poisoned = runpy.run_path(str(path), run_name="__main__")
+    for name in ("found", "forward", "reverse"):
+        if name in plain:
+            a, b = (getattr(names[name], "x", names[name]) for names in (plain, poisoned))
+            np.testing.assert_array_equal(a, b)
+    assert {"found", "reverse"} & plain.keys()
 
 
 @pytest.mark.nightly
