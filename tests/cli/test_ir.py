@@ -1,4 +1,4 @@
-"""`symgrad ir`, `source`, `explain` and `memory`: the stages of a small loss, as text and as JSON."""
+"""`symgrad ir`, `source` and `explain`: the stages of a small loss, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -83,14 +83,6 @@ def test_a_decorated_function_needs_no_name(cli: Cli) -> None:
 
 def test_source_is_the_stage_source(cli: Cli) -> None:
     assert cli("source", LOSS).out == cli("ir", LOSS, "--stage", "source").out
-
-
-def test_memory(cli: Cli, golden: Golden) -> None:
-    golden("cli/memory.txt", cli("memory", LOSS).out)
-    record = cli("memory", LOSS, "--json").record
-    assert record["inputs"] == 8 * (100 * 20 + 20)
-    assert record["arena"] >= record["lower_bound"] > 0
-    assert record["alive_at_peak"][0]["line"]["line"] == 7
 
 
 def test_explain(cli: Cli, golden: Golden) -> None:

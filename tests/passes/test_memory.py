@@ -17,7 +17,8 @@ from symgrad.ir.parser import parse_function
 from symgrad.ir.types import ALIGNMENT
 from symgrad.passes import PASSES, PassRunner, schedule
 from symgrad.passes.allocate import MANY, TOO_MANY, Lifetime, allocate, peak
-from symgrad.passes.memory import arena_bytes, lower_bound, memory_report, simulate
+from symgrad.passes.memory import arena_bytes, lower_bound, simulate
+from symgrad.passes.memory_report import memory_report
 
 LIFETIMES = st.lists(
     st.builds(
