@@ -119,3 +119,16 @@ def test_the_figure(suffix: str, start: bytes, cli: Cli, layers: list[str], tmp_
             assert text in drawn
         cli(*layers, "--plot", str(path), "--budget", str(least))
         assert path.read_bytes() == drawn
+
+
+def test_explain_says_what_the_least_budget_gives(cli: Cli, layers: list[str], tmp_path: Path) -> None:
+    point = cli(*layers, "--curve", "--json").record[-1]
+    assert cli("explain", *layers[1:], "--json").record["least memory"] == point
+    text = (
+        f"with memory_budget= an arena of {point['arena']:,} bytes would do, for {point['ratio']:.2f} times"
+    )
+    assert text in cli("explain", *layers[1:]).out
+    plain = tmp_path / "plain.py"
+    plain.write_text("def loss(x):\n    return (x * x).sum()\n", encoding="utf-8")
+    record = cli("explain", f"{plain}:loss", "--args", "f64[9]", "--json").record
+    assert (record["memory"]["arena"], record["least memory"]) == (0, None)

@@ -12,7 +12,9 @@ import symgrad
 from passes.random_programs import numeric_programs
 from passes.random_regions import region_programs
 from symgrad.ir.core import Function
+from symgrad.ir.parser import parse_function
 from symgrad.passes import PassRunner, schedule
+from symgrad.passes.forward_part import residuals
 from symgrad.passes.memory import simulate
 from symgrad.passes.memory_report import MemoryReport, Resident, Role, memory_report
 from symgrad.runtime.compiled import Compiled
@@ -121,6 +123,31 @@ def test_blocks_of_rows_have_residuals_of_their_own(transform: Any) -> None:
     # What is added up for the gradient of the weights over all blocks is none.
     assert not [r for r in kept if str(r.value.type) == "f64[32,32]"]
     assert 0 < report.residuals < report.lower_bound
+
+
+MIXED = """func @f(%x: f64[8], %w: f64[8,8]) -> (f64[], f64[8]) {
+  %y = exp %x : f64[8]
+  %seen = reshape %y : f64[2,4]
+  %c = sin %seen : f64[2,4]
+  %b = einsum %c, %w {spec="ab,ij->j"} : f64[8]
+  %loss, %p, %z = kernel %y, %b : (f64[], f64[8], f64[8])
+    body (%y: f64[8], %b: f64[8]) {
+      %s = sin %y : f64[8]
+      %loss = sum %s {axes=(0,)} : f64[]
+      %p = cos %y : f64[8]
+      %z = mul %p, %b : f64[8]
+      yield %loss, %p, %z
+    }
+  %g = mul %p, %z : f64[8]
+  return %loss, %g
+}"""
+
+
+def test_a_kernel_of_both_parts_makes_residuals_of_what_needs_no_cotangent() -> None:
+    """Beside the loss, `p` is a derivative that is kept, and `z` a cotangent; `y` is read through a view."""
+    body = parse_function(MIXED).body
+    assert sorted(v.hint for v in residuals(body, body.results[:1])) == ["p", "y"]
+    assert residuals(body, body.results) == set()
 
 
 def test_what_runs_again_says_so() -> None:

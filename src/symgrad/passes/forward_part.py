@@ -1,15 +1,15 @@
 """Which values of a program that computes a gradient are residuals: made forward, and read backward.
 
 An op is of the *forward part* if a result of the function itself depends on it: it would be there without
-the gradient. All other ops are of the *backward part*. Dead code elimination tells them apart, in loops and
-branches too, wherever passes have put them. Where the results of the function are not asked for, as by
-`grad`, nothing depends on the forward part but the gradient; then an op is forward if it, or one that needs
-it, does work that no derivative made, and none that one made.
+the gradient. What else it makes is forward if it is made of nothing but what is. All others are of the
+*backward part*. Dead code elimination tells them apart, in loops and branches too, wherever passes have put
+them. Where the results of the function are not asked for, as by `grad`, nothing depends on the forward part
+but the gradient; then an op is forward if it, or one that needs it, does the function's own work alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from symgrad.ir.analysis import walk
@@ -62,23 +62,40 @@ def _is_functions_own(op: Op) -> bool:
     return bool(steps) and all({ADJOINT, REPEATED}.isdisjoint(via) for via in steps)
 
 
-def _crossing(block: Block, forward: Set[Value]) -> Iterator[Value]:
-    """The values of a block and of its regions that a forward op makes and a backward op reads."""
-    roots: dict[Value, Value] = {}
-    read: set[Value] = set()  # by the backward part; of views, what they are views of
+def _crossing(block: Block, forward: set[Value]) -> Iterator[Value]:
+    """The values of a block and of its regions that the forward part makes and the backward part reads."""
+    roots: dict[Value, Value] = {param: param for param in block.params}
+    known: set[Value] = set(block.params)  # params, and what the forward part makes
+    read: set[Value] = set()  # by the backward part
     for op in block.ops:
         if is_alias(op):
-            roots[op.result] = roots.get(op.operands[0], op.operands[0])
-        elif forward.isdisjoint(op.results):
-            read.update(roots.get(v, v) for v in op.operands)
-    for op in block.ops:
+            roots[op.result] = roots[op.operands[0]]
+            continue
+        roots.update(zip(op.results, op.results, strict=True))
+        carries, is_forward = _carries(op), not forward.isdisjoint(op.results)
+        for k, v in enumerate(op.results):
+            # What a loop adds up for the backward part alone is no work of the forward part.
+            if v in forward or (is_forward and k < carries):
+                continue
+            of = {roots[x] for x in (_made_of(op, k) if is_forward else op.operands)}
+            if is_forward and of <= known:
+                known.add(v)
+            else:
+                read |= of
+        known |= forward.intersection(op.results)
         if flow_of(op) not in (None, Flow.ONCE):
             for region in op.regions:
                 yield from _crossing(region, forward)
-        if not forward.isdisjoint(op.results):
-            # What a loop adds up for the backward part alone is no work of the forward part.
-            carries = _carries(op)
-            yield from (v for k, v in enumerate(op.results) if v in read and (k >= carries or v in forward))
+    yield from known.intersection(read).difference(block.params)
+
+
+def _made_of(op: Op, number: int) -> Sequence[Value]:
+    """The operands that a result is made of."""
+    if flow_of(op) is not Flow.ONCE:
+        return op.operands
+    (body,) = op.regions
+    read = params_read(body, [body.results[number]])
+    return [v for param, v in zip(body.params, op.operands, strict=True) if param in read]
 
 
 def _carries(op: Op) -> int:

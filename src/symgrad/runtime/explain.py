@@ -10,10 +10,10 @@ from symgrad.passes.threads import Sharing
 from symgrad.passes.tile import Tiling, tilings
 from symgrad.passes.unroll import unroll
 from symgrad.runtime.compiler import Part
-from symgrad.runtime.memories import program_memory
-from symgrad.runtime.memory_tables import memory_record, memory_text
+from symgrad.runtime.memories import program_least, program_memory
+from symgrad.runtime.memory_tables import memory_record, memory_text, point_record
 from symgrad.runtime.program import INTERPRETER, ONE, Program
-from symgrad.runtime.tables import Json
+from symgrad.runtime.tables import Json, bytes_text
 from symgrad.trace.records import TraceRecord
 from symgrad.trace.traced import ArgumentLeaf, Captured, Literal
 
@@ -33,7 +33,7 @@ def explanation(program: Program) -> str:
         ),
         ("threads", list(_threads(program))),
         ("kernels", list(_kernels(parts))),
-        ("memory", memory_text(memory).splitlines()),
+        ("memory", [*memory_text(memory).splitlines(), *_less(program)]),
         ("the next process", [_next_process(program)]),
     ]
     return "\n".join(row for title, rows in sections for row in (f"{title}:", *(f"  {row}" for row in rows)))
@@ -57,7 +57,7 @@ def _next_process(program: Program) -> str:
 
 def explanation_record(program: Program) -> Json:
     """The same as JSON."""
-    parts = program.parts
+    parts, least = program.parts, program_least(program)
     return {
         "runs on": program.runs_on,
         "inputs": [{"type": type, "kind": kind, "what": what} for type, kind, what in _inputs(program)],
@@ -72,6 +72,7 @@ def explanation_record(program: Program) -> Json:
         "threads": [] if program.threads == ONE else list(map(_sharing_record, program.threaded.sharings)),
         "kernels": [_kernel_record(report) for part in parts for report in fusion_report(part.fused)],
         "memory": memory_record(program_memory(program)),
+        "least memory": None if least is None else point_record(least),
     }
 
 
@@ -116,6 +117,16 @@ def _kernels(parts: Sequence[Part]) -> Iterator[str]:
             yield f"{part.optimized.name}:"
             rows = [f"  {row}" for row in rows]
         yield from rows
+
+
+def _less(program: Program) -> Iterator[str]:
+    """What the least budget gives."""
+    least = program_least(program)
+    if least is not None:
+        yield (
+            f"with memory_budget= an arena of {bytes_text(least.arena)} would do,"
+            f" for {least.ratio:.2f} times the time"
+        )
 
 
 def _sharing_record(sharing: Sharing) -> Json:

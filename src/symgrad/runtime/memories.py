@@ -21,6 +21,8 @@ from symgrad.trace.leaf_kinds import leaf_kind
 from symgrad.trace.transform import Evaluate, Gradient, PullBack, PushForward, ValueAndGradient
 from symgrad.trace.trees import unflatten
 
+MOST_OPS = 200  # of a program for which less memory is looked for without being asked: about a second
+
 # The arguments with a batch axis, the first one unless a mapping says which.
 Over: TypeAlias = "str | Sequence[str] | Mapping[str, int] | None"
 
@@ -56,6 +58,14 @@ def program_plans(program: Program) -> list[Plan]:
 def program_curve(program: Program) -> list[CurvePoint]:
     """What budgets between the program's own arena and the least one give."""
     return curve(fused(program.optimized, PassRunner(None)), program_plans(program))
+
+
+def program_least(program: Program) -> CurvePoint | None:
+    """What the least budget gives; None if that is no less, or if looking for it would take long."""
+    if program.threads != ONE or len(program.optimized.body.ops) > MOST_OPS:
+        return None
+    first, *others = program_curve(program)
+    return others[-1] if others and others[-1].arena < first.arena else None
 
 
 # ---- other batches -----------------------------------------------------------------------------------------

@@ -141,16 +141,18 @@ def curve_text(points: Sequence[CurvePoint]) -> str:
 
 def curve_record(points: Sequence[CurvePoint]) -> Json:
     """The same as JSON."""
-    return [
-        {
-            "budget": point.budget,
-            "arena": point.arena,
-            "seconds": point.seconds,
-            "ratio": point.ratio,
-            "repeats": point.repeats,
-        }
-        for point in points
-    ]
+    return list(map(point_record, points))
+
+
+def point_record(point: CurvePoint) -> Json:
+    """What a budget gives, as JSON."""
+    return {
+        "budget": point.budget,
+        "arena": point.arena,
+        "seconds": point.seconds,
+        "ratio": point.ratio,
+        "repeats": point.repeats,
+    }
 
 
 # ---- batches -----------------------------------------------------------------------------------------------
