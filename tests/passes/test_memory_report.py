@@ -18,6 +18,7 @@ from symgrad.passes.forward_part import residuals
 from symgrad.passes.memory import simulate
 from symgrad.passes.memory_report import MemoryReport, Resident, Role, memory_report
 from symgrad.runtime.compiled import Compiled
+from symgrad.runtime.memory_tables import memory_text
 from symgrad.runtime.options import Options
 from symgrad.runtime.request import Mode, Request
 from symgrad.runtime.variables import name_of
@@ -77,6 +78,13 @@ def stepped(x: Any) -> Any:
     return np.sum(x)
 
 
+def growing(x: Any, t: Any) -> Any:
+    s = x
+    while np.sum(s * s) < t:
+        s = s + np.sin(s) * x
+    return np.sum(s)
+
+
 def by_rows(ws: Any, x: Any) -> Any:
     for w in ws:
         x = np.tanh(x @ w)
@@ -112,6 +120,15 @@ def test_what_a_loop_stacks_for_its_reversal_is_a_residual(transform: Any) -> No
     stacks = [r for r in report.values if str(r.value.type) == "f64[100,10]"]
     assert len(stacks) == 2  # x, and its factor in the product
     assert [r for r in report.values if r.role is Role.RESIDUAL] == stacks
+
+
+def test_what_a_loop_without_a_known_end_stacks_is_said_for_an_iteration() -> None:
+    args = symgrad.spec("f64[50]"), 10.0
+    report = symgrad.value_and_grad(growing).memory(*args)
+    assert [(r.nbytes, str(r.value.type)) for r in report.growing] == [(400, "f64[trips,50]")] * 2
+    assert all(r.loc is not None and r.loc.function == "growing" for r in report.growing)
+    assert symgrad.compile(growing).memory(*args).growing == ()
+    assert "besides      400 bytes for each iteration" in memory_text(report)
 
 
 @pytest.mark.parametrize("transform", [symgrad.value_and_grad, symgrad.grad])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 
 from symgrad.errors import Loc
 from symgrad.ir import dims
@@ -63,6 +64,9 @@ def launch_memory(launch: Launch, parts: Sequence[Function], own: int | None) ->
         peak=largest_first(peak),
         values=tuple(values),
         timeline=tuple(timeline),
+        growing=tuple(
+            found for n in chain.from_iterable(s.parts for s in launch.steps) for found in reports[n].growing
+        ),
     )
 
 
