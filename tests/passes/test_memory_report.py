@@ -125,10 +125,10 @@ def test_what_a_loop_stacks_for_its_reversal_is_a_residual(transform: Any) -> No
 def test_what_a_loop_without_a_known_end_stacks_is_said_for_an_iteration() -> None:
     args = symgrad.spec("f64[50]"), 10.0
     report = symgrad.value_and_grad(growing).memory(*args)
-    assert [(r.nbytes, str(r.value.type)) for r in report.growing] == [(400, "f64[trips,50]")] * 2
-    assert all(r.loc is not None and r.loc.function == "growing" for r in report.growing)
-    assert symgrad.compile(growing).memory(*args).growing == ()
-    assert "besides      400 bytes for each iteration" in memory_text(report)
+    assert [(each.row, str(each.value.type)) for each in report.grown] == [(400, "f64[trips,50]")] * 2
+    assert all(each.loc is not None and each.loc.function == "growing" for each in report.grown)
+    assert symgrad.compile(growing).memory(*args).grown == ()
+    assert "grows        f64[trips,50] (400 bytes an iteration), test_memory_report.py" in memory_text(report)
 
 
 @pytest.mark.parametrize("transform", [symgrad.value_and_grad, symgrad.grad])

@@ -64,9 +64,7 @@ def launch_memory(launch: Launch, parts: Sequence[Function], own: int | None) ->
         peak=largest_first(peak),
         values=tuple(values),
         timeline=tuple(timeline),
-        growing=tuple(
-            found for n in chain.from_iterable(s.parts for s in launch.steps) for found in reports[n].growing
-        ),
+        grown=tuple(chain.from_iterable(report.grown for report in reports)),
     )
 
 

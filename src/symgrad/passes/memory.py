@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from symgrad.errors import Loc
 from symgrad.ir.analysis import last_use
 from symgrad.ir.capacity import most_bytes, ranges_within
 from symgrad.ir.core import Block, Function, Op, Place, Space, Value, with_body
@@ -18,7 +19,7 @@ from symgrad.ir.dims import Ranges
 from symgrad.ir.index_names import ranges_inside
 from symgrad.ir.opdef import Flow
 from symgrad.ir.overwriting import is_alias
-from symgrad.ir.regions import flow_of
+from symgrad.ir.regions import flow_of, row_type
 from symgrad.ir.types import aligned
 from symgrad.passes.allocate import Lifetime, allocate
 from symgrad.passes.slots import Slot, Slots, slots_of
@@ -116,6 +117,18 @@ class Stored:
     maker: Op
 
 
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """An array whose size nobody knows before the program runs, for a `while` has stacked it."""
+
+    value: Value
+    row: int | None  # the bytes of each iteration, if they are always the same
+    loc: Loc | None  # of the op that makes it
+
+    def __str__(self) -> str:
+        return f"{self.value.type}" + ("" if self.row is None else f" ({self.row:,} bytes an iteration)")
+
+
 def arena_bytes(function: Function) -> int:
     """The size of the arena: where the last value in it ends."""
     ranges = ranges_within(function.body, {})
@@ -125,6 +138,22 @@ def arena_bytes(function: Function) -> int:
         for offset, stored in chain(made_by(op, ranges), made_inside(op, ranges))
     )
     return max(ends, default=0)
+
+
+def grown(function: Function) -> Iterator[Grown]:
+    """The arrays that have no place in the arena, for no number of bytes is enough for them."""
+    return _grown(function.body, {})
+
+
+def _grown(block: Block, ranges: Ranges) -> Iterator[Grown]:
+    ranges = ranges_within(block, ranges)
+    for op in block.ops:
+        for v in () if is_alias(op) else op.results:
+            if most_bytes(v.type, ranges) is None:
+                yield Grown(v, most_bytes(row_type(v.type), ranges), op.loc)
+        if flow_of(op) is not Flow.ONCE:
+            for region in op.regions:
+                yield from _grown(region, ranges_inside(op, ranges))
 
 
 def lower_bound(function: Function) -> int:

@@ -8,14 +8,12 @@ from enum import Enum
 
 from symgrad.errors import Loc
 from symgrad.ir import dims
-from symgrad.ir.capacity import most_bytes, ranges_within
-from symgrad.ir.core import Block, Function, Op, Value
-from symgrad.ir.dims import Ranges
-from symgrad.ir.index_names import ranges_inside
+from symgrad.ir.capacity import ranges_within
+from symgrad.ir.core import Function, Op, Value
 from symgrad.ir.opdef import Flow
-from symgrad.ir.regions import as_while, flow_of
+from symgrad.ir.regions import flow_of
 from symgrad.passes.forward_part import REPEATED, residuals
-from symgrad.passes.memory import Stored, arena_bytes, deaths, made_by, made_inside
+from symgrad.passes.memory import Grown, Stored, arena_bytes, deaths, grown, made_by, made_inside
 
 
 class Role(Enum):
@@ -56,15 +54,6 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Growing:
-    """What a loop with an unknown number of iterations stacks: it lies beside the arena."""
-
-    value: Value  # the stack
-    nbytes: int  # of the row that each iteration adds
-    loc: Loc | None  # of the loop
-
-
-@dataclass(frozen=True, slots=True)
 class MemoryReport:
     """What a scheduled function needs, in bytes."""
 
@@ -75,7 +64,7 @@ class MemoryReport:
     peak: tuple[Resident, ...]  # what is alive there, the largest first
     values: tuple[Resident, ...]  # all that lies in the arena at some time, in the order in which it is made
     timeline: tuple[Moment, ...]  # one for each op
-    growing: tuple[Growing, ...]  # what comes on top, its size being unknown
+    grown: tuple[Grown, ...]  # what needs memory beside the arena
 
     @property
     def lower_bound(self) -> int:
@@ -108,10 +97,11 @@ class MemoryReport:
         return max((moment.temporaries for moment in self.timeline), default=0)
 
     def __str__(self) -> str:
+        beside = "".join(f", beside it {each}" for each in self.grown)
         return (
             f"inputs {self.inputs:,} B, results {self.results:,} B, arena {self.arena:,} B"
             f" (residuals {self.residuals:,} B, temporaries {self.temporaries:,} B"
-            f" at the peak of {self.lower_bound:,} B)"
+            f" at the peak of {self.lower_bound:,} B){beside}"
         )
 
 
@@ -129,7 +119,7 @@ def memory_report(function: Function, own: Sequence[Value] | None = None) -> Mem
         peak=() if peak_at is None else largest_first(alive_at(values, peak_at)),
         values=values,
         timeline=timeline,
-        growing=tuple(_growing(body, {})),
+        grown=tuple(grown(function)),
     )
 
 
@@ -174,21 +164,6 @@ def _residents(function: Function, kept: set[Value]) -> Iterator[Resident]:
             yield resident(offset, stored, k, dies[stored.value])
         for offset, stored in made_inside(op, ranges):
             yield replace(resident(offset, stored, k, k), inside=True)
-
-
-def _growing(block: Block, ranges: Ranges) -> Iterator[Growing]:
-    """The stacks of unknown size that loops in a block make."""
-    ranges = ranges_within(block, ranges)
-    for op in block.ops:
-        flow = flow_of(op)
-        if flow is Flow.WHILE:
-            for stack in op.results[len(as_while(op).carries) + 1 :]:  # behind the carries: the trip count
-                row = most_bytes(stack.type.with_shape(stack.type.shape[1:]), ranges)
-                if row is not None and most_bytes(stack.type, ranges) is None:
-                    yield Growing(stack, row, op.loc)
-        if flow is not Flow.ONCE:
-            for region in op.regions:
-                yield from _growing(region, ranges_inside(op, ranges))
 
 
 def made_at(op: Op, result: Value) -> Loc | None:

@@ -6,7 +6,7 @@ import linecache
 from collections.abc import Sequence
 
 from symgrad.errors import Loc
-from symgrad.passes.memory_report import Growing, MemoryReport, Resident
+from symgrad.passes.memory_report import MemoryReport, Resident
 from symgrad.passes.remat.curve import CurvePoint
 from symgrad.passes.remat.frontier import Plan
 from symgrad.runtime.memories import Batch
@@ -25,7 +25,7 @@ def memory_text(report: MemoryReport) -> str:
         ("residuals", _of_peak(report.residuals, report.most_residuals, "made forward, read backward")),
         ("temporaries", _of_peak(report.temporaries, report.most_temporaries, "all others")),
     ]
-    rows += [("besides", _growing_text(found)) for found in report.growing]
+    rows += [("grows", f"{each}, {_where(each.loc)}") for each in report.grown]
     peak = report.peak_op
     if peak is None:
         return pairs(rows)
@@ -37,11 +37,6 @@ def memory_text(report: MemoryReport) -> str:
             *(f"  {row}" for row in _residents_text(report.peak).splitlines()),
         ]
     )
-
-
-def _growing_text(found: Growing) -> str:
-    where = "" if found.loc is None else f" at {found.loc}"
-    return f"{bytes_text(found.nbytes)} for each iteration of the loop{where}: {found.value.type}"
 
 
 def _of_peak(nbytes: int, most: int, what: str) -> str:
@@ -86,9 +81,9 @@ def memory_record(report: MemoryReport) -> dict[str, Json]:
         else {"number": report.peak_at, "op": peak.op, "line": loc_record(peak.loc)},
         "alive_at_peak": list(map(_resident_record, report.peak)),
         "values": list(map(_resident_record, report.values)),
-        "growing": [
-            {"bytes": found.nbytes, "type": str(found.value.type), "line": loc_record(found.loc)}
-            for found in report.growing
+        "grown": [
+            {"bytes_an_iteration": each.row, "type": str(each.value.type), "line": loc_record(each.loc)}
+            for each in report.grown
         ],
         "timeline": [
             {
