@@ -77,6 +77,14 @@ def test_a_batch_axis_is_not_guessed(sizes: Any, over: Any, message: str) -> Non
     assert raised.value.cure is not None
 
 
+def test_a_batch_that_does_not_fit_says_which_axis_was_taken() -> None:
+    function = symgrad.value_and_grad(lambda x, w: np.sum(np.tanh(x @ w)))
+    with pytest.raises(ArgumentError, match="a batch of 80 along axis 0 of w does not fit: matmul") as raised:
+        function.memory_batches((80,), X, symgrad.spec("f64[16]"))
+    assert raised.value.loc is not None
+    assert str(raised.value.cure).startswith('name the arguments with a batch axis, as over="x"')
+
+
 def test_without_data_there_is_no_batch() -> None:
     with pytest.raises(ArgumentError, match="no argument has a batch axis") as raised:
         symgrad.grad(np.sum).memory_batches((3,), symgrad.spec("f64[9]"))

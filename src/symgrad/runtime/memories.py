@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, assert_never, cast
 
-from symgrad.errors import ArgumentError
+from symgrad.errors import ArgumentError, SymgradError
 from symgrad.ir import dims
 from symgrad.ir.types import ArrayType
 from symgrad.passes.launch_memory import launch_memory
@@ -98,8 +98,23 @@ def batches(
     found: list[Batch] = []
     for size in _checked(sizes):
         args, kwargs = _resized(arguments, axes, size)
-        found.append(Batch(size, program_memory(program(args, kwargs))))
+        try:
+            made = program(args, kwargs)
+        except SymgradError as error:
+            raise _misfit(arguments, axes, size, error) from error
+        found.append(Batch(size, program_memory(made)))
     return found
+
+
+def _misfit(arguments: Arguments, axes: Sequence[_Axis], size: int, error: SymgradError) -> ArgumentError:
+    """The error of a batch with which the function does not run."""
+    along = ", ".join(f"axis {at.axis} of {arguments.paths[at.leaf]}" for at in axes)
+    return ArgumentError(
+        f"a batch of {size} along {along} does not fit: {error.what}",
+        loc=error.loc,
+        why=error.why,
+        cure=_cure(arguments),
+    )
 
 
 def _checked(sizes: object) -> list[int]:
