@@ -100,13 +100,17 @@ def _own(launch: Launch, wanted: set[int] | None, number: int, body: Block) -> l
 # ---- what passes between steps -----------------------------------------------------------------------------
 def _between(launch: Launch, parts: Sequence[Function], wanted: set[int] | None) -> list[Resident]:
     """The arrays between steps as residents; they lie beside the arenas, one after another."""
+    known, backward = set[int](), set[int]()
+    if wanted is not None:
+        known = _known(launch, parts, wanted)
+        backward = {k for k, step in enumerate(launch.steps) if not _is_forward(step, wanted)}
     found: list[Resident] = []
     offset = 0
     for slot, type in launch.between.items():
         made = next(k for k, step in enumerate(launch.steps) if _port_of(step.results, slot) is not None)
         readers = [k for k, step in enumerate(launch.steps) if _port_of(step.operands, slot) is not None]
         maker = launch.steps[made]
-        kept = wanted is not None and _is_residual(slot, maker, [launch.steps[k] for k in readers], wanted)
+        kept = slot in known and not backward.isdisjoint(readers)
         nbytes, role = dims.known(type.nbytes), Role.RESIDUAL if kept else Role.TEMPORARY
         loc, read = _loc_of(maker, parts, slot), max([made, *readers])
         found.append(Resident(Value(type), nbytes, role, offset, made, read, loc, None, inside=False))
@@ -114,12 +118,19 @@ def _between(launch: Launch, parts: Sequence[Function], wanted: set[int] | None)
     return found
 
 
-def _is_residual(slot: int, maker: Step, readers: Sequence[Step], wanted: set[int]) -> bool:
-    """Whether a step of the forward part makes a slot, and one of the backward part reads it."""
-    port = _port_of(maker.results, slot)
-    # What chunks add up for the backward part alone is no work of the forward part.
-    own = slot in wanted or (port is not None and port.how is not How.SHARE)
-    return own and _is_forward(maker, wanted) and not all(_is_forward(step, wanted) for step in readers)
+def _known(launch: Launch, parts: Sequence[Function], wanted: set[int]) -> set[int]:
+    """The slots that the forward part makes: what is wanted, and what its steps make of nothing but such."""
+    found = {*range(launch.params), *wanted}
+    for step in launch.steps:
+        body = parts[step.parts[0]].body
+        for port, result in zip(step.results, body.results, strict=True):
+            # What chunks add up for the backward part alone is no work of the forward part.
+            if not _is_forward(step, wanted) or port.how is How.SHARE:
+                continue
+            read = params_read(body, [result])
+            if all(p.slot in found for p, v in zip(step.operands, body.params, strict=True) if v in read):
+                found.add(port.slot)
+    return found
 
 
 def _is_forward(step: Step, wanted: set[int]) -> bool:
