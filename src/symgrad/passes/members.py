@@ -69,10 +69,17 @@ def stored_operands(op: Op, makers: dict[Value, Op]) -> tuple[Value, ...]:
             return op.operands[1:] if _is_constant(op.operands[0], makers) else op.operands
         case Update():
             return () if _is_constant(op.operands[0], makers) else op.operands[:1]
-        case Scalar() | Reduce() | ArgReduce() | Remap() | Constant() | Coordinate() | Extent():
+        case Scalar(stored=stored):
+            return op.operands if stored else ()
+        case Reduce() | ArgReduce() | Remap() | Constant() | Coordinate() | Extent():
             return ()
         case _:
             assert_never(op.opdef.lowering)
+
+
+def reads_memory(op: Op) -> bool:
+    """Whether an elementwise op reads its operand from memory, though one kernel could compute both."""
+    return isinstance(op.opdef.lowering, Scalar) and op.opdef.lowering.stored
 
 
 def _is_constant(value: Value, makers: dict[Value, Op]) -> bool:

@@ -143,8 +143,9 @@ class Compiled(Wrapping):
         made = answer(self.request, found.traced, arguments)
         options = self.options
         return Program(
-            found.traced, made, options.target, place, found.program, options.threads, options.budget
-        )
+            found.traced, made, options.target, place, found.program,
+            options.threads, options.budget, options.residuals,
+        )  # fmt: skip
 
     def _traced(
         self,
@@ -155,7 +156,9 @@ class Compiled(Wrapping):
     ) -> Program:
         traced = late(TRACING).traced(self.fn, args, kwargs, self.request, self.options.static)
         made, options = answer(self.request, traced, arguments), self.options
-        return Program(traced, made, options.target, place, threads=options.threads, budget=options.budget)
+        return Program(
+            traced, made, options.target, place, None, options.threads, options.budget, options.residuals
+        )
 
     def program(self, /, *args: Any, **kwargs: Any) -> Program:
         """The program for these arguments (types such as `symgrad.spec("f64[3]")` may stand for arrays).

@@ -29,13 +29,20 @@ log = logging.getLogger("symgrad.cache")
 
 
 def program_key(
-    traced: Function, transform: Transform, target: str, threads: Threads, budget: int | None = None
+    traced: Function,
+    transform: Transform,
+    target: str,
+    threads: Threads,
+    *,
+    budget: int | None = None,
+    residuals: str | None = None,
 ) -> str:
     """The name of the program that a transform makes of a traced function."""
     options: dict[str, Json] = {
         "target": target,
         "threads": [threads.most, threads.automatic],
         "budget": budget,
+        "residuals": residuals,
     }
     return cache_key(_text(traced), repr(transform), options, late(DEVICES).cpu)
 

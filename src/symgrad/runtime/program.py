@@ -65,13 +65,18 @@ class Program:
     key: str | None = None  # the name of the program in the cache, if the trace was kept there with it
     threads: Threads = ONE  # that may run it
     budget: int | None = None  # bytes that the arena may have
+    residuals: str | None = None  # the type that residuals are stored in, if not their own
     _lock: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     @cached_property
     def compilation(self) -> Compilation:
         """What makes the stages; the passes and the code generator are loaded for it."""
         return late(COMPILER).Compilation(
-            self.traced.function, self.answer.transform, self.compiled_target, self.budget
+            self.traced.function,
+            self.answer.transform,
+            self.compiled_target,
+            budget=self.budget,
+            residuals=self.residuals,
         )
 
     @cached_property
@@ -186,7 +191,12 @@ class Program:
             return self._of_key(self.key)
         keeping = late(KEEPING)
         key = keeping.program_key(
-            self.traced.function, self.answer.transform, self.target, self.threads, self.budget
+            self.traced.function,
+            self.answer.transform,
+            self.target,
+            self.threads,
+            budget=self.budget,
+            residuals=self.residuals,
         )
         found = self._of_key(key)
         if self.place is not None and isinstance(self.traced.record, TraceRecord):
