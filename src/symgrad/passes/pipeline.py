@@ -25,7 +25,7 @@ from symgrad.passes.fold import fold
 from symgrad.passes.fuse import fuse
 from symgrad.passes.hoist import hoist
 from symgrad.passes.layout import layout
-from symgrad.passes.memory import memory
+from symgrad.passes.memory import arena_bytes, memory
 from symgrad.passes.packing.pack import Joint, demand_packable, pack
 from symgrad.passes.remat.checkpoints import checkpoint, checkpointed
 from symgrad.passes.remat.frontier import Plan, frontier, within
@@ -169,7 +169,12 @@ def optimize_packed(joint: Joint, packing: Packing, runner: PassRunner) -> Funct
     """The joint program made smaller and cheaper, and with residuals that are stored in a smaller type."""
     demand_packable(joint.function, packing)
     whole = replace(joint, function=optimize(joint.function, runner))
-    return runner.run("pack", whole.function, lambda _: pack(whole, packing))
+    return runner.run("pack", whole.function, lambda _: pack(whole, packing, _arena_when_fused))
+
+
+def _arena_when_fused(optimized: Function) -> int:
+    """The bytes of the arena of an optimized function."""
+    return arena_bytes(memory(fused(optimized, PassRunner(None))))
 
 
 _FUSING = ("cse", "dce", "accumulate", "double", "fuse")

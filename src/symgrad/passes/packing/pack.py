@@ -12,7 +12,7 @@ Moves of a packed value, and what is computed wherever it is read, are done agai
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 
 from symgrad.errors import ArgumentError
@@ -20,13 +20,11 @@ from symgrad.ir.analysis import defs, walk
 from symgrad.ir.builder import Builder
 from symgrad.ir.capacity import estimated_bytes, ranges_within
 from symgrad.ir.core import Block, Function, Op, Value, with_body
-from symgrad.ir.opdef import Remap, View
+from symgrad.ir.opdef import Constant, Remap, View
 from symgrad.ir.ops.packing import Packing
 from symgrad.ir.types import STORED_FOR
 from symgrad.passes.dce import dce
 from symgrad.passes.free import free_ops
-from symgrad.passes.fuse import fuse
-from symgrad.passes.memory import arena_bytes, memory
 from symgrad.passes.packing.parts import Parts, parts
 from symgrad.passes.packing.reading import Reader
 from symgrad.passes.packing.writing import Stands, pack_results
@@ -64,15 +62,10 @@ def demand_packable(function: Function, packing: Packing) -> None:
         )
 
 
-def pack(joint: Joint, packing: Packing) -> Function:
-    """The function that a joint program is asked for, with residuals packed where that saves memory."""
-    whole = dce(joint.selected())
-    found = packed(joint, packing)
-    return found if _arena(found) < _arena(whole) else whole
-
-
-def _arena(function: Function) -> int:
-    return arena_bytes(memory(fuse(function)))
+def pack(joint: Joint, packing: Packing, nbytes: Callable[[Function], int]) -> Function:
+    """The function that a joint program is asked for, with residuals packed unless that takes more bytes."""
+    whole, found = dce(joint.selected()), packed(joint, packing)
+    return found if nbytes(found) <= nbytes(whole) else whole
 
 
 def packed(joint: Joint, packing: Packing, least: int = LEAST) -> Function:
@@ -80,6 +73,15 @@ def packed(joint: Joint, packing: Packing, least: int = LEAST) -> Function:
     body = joint.function.body
     found = _Residuals(body, parts(body, joint.primal), joint, packing, least)
     return dce(with_body(joint.function, found.block()))
+
+
+def _moves_of_params(block: Block) -> set[Value]:
+    """The values that are elements of params, and numbers, in other places."""
+    found = set(block.params)
+    for op in block.ops:
+        if isinstance(op.opdef.lowering, Remap | View | Constant) and found.issuperset(op.operands):
+            found.update(op.results)
+    return found
 
 
 class _Residuals:
@@ -90,6 +92,7 @@ class _Residuals:
         self._makers = defs(block)
         self._ranges = ranges_within(block, {})
         self._free = free_ops(block, self._ranges)
+        self._of_params = _moves_of_params(block)
         self._results = tuple(block.results[k] for k in joint.chosen)
         self._moved: dict[Value, Op] = {}  # ops that late ones do again, by result
         self._packed: dict[Value, None] = {}  # what is packed
@@ -103,7 +106,7 @@ class _Residuals:
     def _find(self, value: Value) -> None:
         """Note what is packed so that a late op can read a value."""
         op = self._makers.get(value)
-        if value in self._moved or op is None or not self._runs_with_forward(op):
+        if op is None or value in self._moved or value in self._of_params or not self._runs_with_forward(op):
             return
         if self._is_repeated(op):
             self._moved[value] = op
