@@ -20,8 +20,9 @@ TABLE = np.arange(6)
 def key(made: Compiled, *args: Any) -> str:
     """The name of what is compiled for these arguments."""
     program = made.program(*args)
-    asked = program.target, program.threads, program.budget
-    return program_key(program.traced.function, program.answer.transform, *asked)
+    asked = program.target, program.threads
+    function, transform = program.traced.function, program.answer.transform
+    return program_key(function, transform, *asked, budget=program.budget, residuals=program.residuals)
 
 
 def made_with(number: Any) -> Compiled:
@@ -45,6 +46,7 @@ DIFFERENT: list[tuple[Callable[[], Compiled], tuple[Any, ...]]] = [
     (lambda: symgrad.compile(lambda x: np.sum(x * 0.1)), (F8,)),
     (lambda: symgrad.compile_grad(lambda x: np.sum(x * 0.1), parallel=2), (F8,)),
     (lambda: symgrad.compile_grad(lambda x: np.sum(x * 0.1), memory_budget=9000), (F8,)),
+    (lambda: symgrad.compile_grad(lambda x: np.sum(x * 0.1), residuals="float32"), (F8,)),
     (lambda: symgrad.compile_grad(lambda x, y: np.sum(x * y)), (F8, F8)),
     (lambda: symgrad.compile_grad(lambda x, y: np.sum(x * y), 1), (F8, F8)),
     (lambda: symgrad.compile_grad(lambda x, y: np.sum(x * y), (0, 1)), (F8, F8)),

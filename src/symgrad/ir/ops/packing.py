@@ -34,7 +34,8 @@ def pack_float32(x: Any) -> Any:
 
 def unpack_float32(x: Any) -> Any:
     """x in float64."""
-    return np.asarray(x).astype(F64)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(x).astype(F64)
 
 
 def pack_float16(x: Any) -> Any:
@@ -47,7 +48,8 @@ def pack_float16(x: Any) -> Any:
 
 def unpack_float16(x: Any) -> Any:
     """The float32 of the bits of a float16."""
-    return np.asarray(x).view(np.float16).astype(F32)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(x).view(np.float16).astype(F32)
 
 
 def pack_bfloat16(x: Any) -> Any:

@@ -133,7 +133,9 @@ class _Residuals:
                 return op in self._free
 
     def _is_large(self, value: Value) -> bool:
-        return value.type.rank > 0 and estimated_bytes(value.type, self._ranges) >= self._least
+        """Whether there are enough numbers; what jumps stands for those that it is computed from."""
+        wide = value.type.with_dtype(self._packing.wide)
+        return value.type.rank > 0 and estimated_bytes(wide, self._ranges) >= self._least
 
     # ---- the block ----------------------------------------------------------------------------------------
     def block(self) -> Block:
