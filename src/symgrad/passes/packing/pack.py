@@ -12,7 +12,7 @@ Moves of a packed value, and what is computed wherever it is read, are done agai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from symgrad.errors import ArgumentError
@@ -20,6 +20,7 @@ from symgrad.ir.analysis import defs, walk
 from symgrad.ir.builder import Builder
 from symgrad.ir.capacity import estimated_bytes, ranges_within
 from symgrad.ir.core import Block, Function, Op, Value, with_body
+from symgrad.ir.index_names import binds_after, bound_by, mentioned
 from symgrad.ir.opdef import Constant, Remap, View
 from symgrad.ir.ops.packing import Packing
 from symgrad.ir.types import STORED_FOR
@@ -106,14 +107,16 @@ class _Residuals:
     def _find(self, value: Value) -> None:
         """Note what is packed so that a late op can read a value."""
         op = self._makers.get(value)
-        if op is None or value in self._moved or value in self._of_params or not self._runs_with_forward(op):
+        if op is None or value in self._moved or value in self._of_params or value in self._parts.needed:
+            return
+        if not self._runs_with_forward(op):
             return
         if self._is_repeated(op):
             self._moved[value] = op
             for v in op.operands:
                 self._find(v)
         elif value not in self._results and self._is_large(value):
-            if value.type.dtype == self._packing.wide and value not in self._parts.needed:
+            if value.type.dtype == self._packing.wide:
                 self._packed[value] = None
             elif op in self._parts.exact and not value.type.is_real:
                 self._kept[value] = None
@@ -151,11 +154,13 @@ class _Residuals:
         return builder.block(self._block.params, self._results)
 
     def _ordered(self) -> Sequence[Op]:
-        """The ops, those that have to be exact as early as what they read."""
+        """The ops, those that have to be exact as early as what they read and the names that they mention."""
+        ops, exact = self._block.ops, self._parts.exact
+        binders = {bound_by(op): op for op in ops if binds_after(op)}
         places: dict[Op, int] = {}
-        for k, op in enumerate(self._block.ops):
-            made = [places[self._makers[v]] for v in op.operands if v in self._makers]
-            places[op] = max(made, default=-1) if op in self._parts.exact else k
-        exact: Set[Op] = self._parts.exact
-        number = {op: k for k, op in enumerate(self._block.ops)}
-        return sorted(self._block.ops, key=lambda op: (places[op], op in exact, number[op]))
+        for k, op in enumerate(ops):
+            before = {self._makers[v] for v in op.operands if v in self._makers}
+            before.update(binders[name] for name in mentioned(op) & binders.keys())
+            places[op] = max((places[b] for b in before), default=-1) if op in exact else k
+        number = {op: k for k, op in enumerate(ops)}
+        return sorted(ops, key=lambda op: (places[op], op in exact, number[op]))

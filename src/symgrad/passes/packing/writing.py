@@ -70,14 +70,14 @@ def _packing_inside(op: Op, positions: Sequence[int], packing: Packing) -> Op:
 
 def _returning(block: Block, positions: Sequence[int], packing: Packing) -> Block:
     """The block with more results: the packed forms of some."""
-    wanted = [block.results[k] for k in positions]
-    builder, stands = Builder(), Stands()
+    rows = [block.results[k] for k in positions]
+    wanted, builder, stands = frozenset(rows), Builder(), Stands()
     for v in block.params:
         if v in wanted:
             stands[v] = builder.emit(packing.pack, (v,), hint=v.hint)
     for op in block.ops:
-        stands.update(pack_results(op, frozenset(wanted), packing, builder))
-    return builder.block(block.params, (*block.results, *(stands[v] for v in wanted)))
+        stands.update(pack_results(op, wanted, packing, builder))
+    return builder.block(block.params, (*block.results, *(stands[v] for v in rows)))
 
 
 def _stacks(body: Block, count: int, trips: Dim) -> list[Value]:
