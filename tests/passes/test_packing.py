@@ -261,6 +261,18 @@ def test_params_and_results_are_not_packed() -> None:
     assert op_counts(all_packed(gradient))["pack_float32"] == 2
 
 
+def test_views_of_one_number_lie_in_memory() -> None:
+    """They are made before the kernel that unpacks them, though another kernel of one number comes after it."""
+
+    def scaled(x: Any, y: Any) -> Any:
+        z = np.multiply(np.tanh(x), y, where=y > 0, out=np.ones_like(y))
+        return 0.0 + np.sum(np.arctan(z))
+
+    args = np.array([0.3]), data(2, 3)
+    joint = traced(scaled, *args)
+    assert_near(joint, all_packed(joint), args, rtol=1e-6)
+
+
 def test_small_residuals_and_those_of_one_kernel_are_not_packed() -> None:
     small = traced(layers, weights(4, 8), data(4, 8))
     near = traced(lambda w, x: np.sum(np.tanh(x * w) ** 2), data(), data())
