@@ -20,7 +20,7 @@ from symgrad.ir.analysis import op_counts, walk
 from symgrad.ir.builder import Builder
 from symgrad.ir.core import Function
 from symgrad.ir.interpreter import interpret
-from symgrad.ir.ops import constant
+from symgrad.ir.ops import constant, kernel
 from symgrad.ir.ops.elementwise import add, sin
 from symgrad.ir.ops.packing import PACKINGS, Packing
 from symgrad.ir.ops.reductions import sum_
@@ -262,7 +262,7 @@ def test_params_and_results_are_not_packed() -> None:
 
 
 def test_views_of_one_number_lie_in_memory() -> None:
-    """They are made before the kernel that unpacks them, though another kernel of one number comes after it."""
+    """They are made before the kernel that unpacks them, though another of one number comes after it."""
 
     def scaled(x: Any, y: Any) -> Any:
         z = np.multiply(np.tanh(x), y, where=y > 0, out=np.ones_like(y))
@@ -271,6 +271,15 @@ def test_views_of_one_number_lie_in_memory() -> None:
     args = np.array([0.3]), data(2, 3)
     joint = traced(scaled, *args)
     assert_near(joint, all_packed(joint), args, rtol=1e-6)
+
+
+def test_no_kernel_packs_and_adds_up() -> None:
+    """Machine code adds up in an order that depends on what else is in the loop: the value keeps its bits."""
+    for loss in (steps, layers, largest_steps):
+        found = schedule(all_packed(traced(loss, weights(4), data())), PassRunner(None))
+        kernels = [op_counts(Function("", op.regions[0])) for op in walk(found.body) if op.opdef is kernel]
+        assert any("pack_float32" in ops for ops in kernels)
+        assert not any("pack_float32" in ops and "sum" in ops for ops in kernels)
 
 
 def test_small_residuals_and_those_of_one_kernel_are_not_packed() -> None:

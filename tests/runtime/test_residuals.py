@@ -88,6 +88,22 @@ def test_compiled_and_interpreted() -> None:
     assert np.max(np.abs(gradient - again)) < 1e-2 * np.max(np.abs(gradient - slopes))
 
 
+@pytest.mark.nightly
+def test_the_compiled_value_keeps_its_bits() -> None:
+    """Numbers whose sum has another last digit where the loop that adds them up packs them, too."""
+
+    def mixed(ws: Any, x: Any) -> Any:
+        for k in range(64):
+            x = np.tanh(x @ ws[k % 4])
+        return np.sum(x * x)
+
+    rng = np.random.default_rng(0)
+    args = single(rng.standard_normal((4, 64, 64)) / 8), single(rng.standard_normal((256, 64)))
+    whole = symgrad.value_and_grad(mixed, target="numba_cpu")
+    packed = symgrad.value_and_grad(mixed, residuals="float16", target="numba_cpu")
+    assert packed(*args)[0].tobytes() == whole(*args)[0].tobytes()
+
+
 def test_all_forms_of_gradients_are_rounded_alike() -> None:
     options: dict[str, Any] = {"target": "interpreter", "residuals": "float32"}
     value, slopes = symgrad.value_and_grad(layers, **options)(WEIGHTS, DATA)

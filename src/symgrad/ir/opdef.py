@@ -119,6 +119,9 @@ class Scalar:
     flops: int = 1  # cost in additions, for the cost model
     demand: NotNegative | None = None
     stored: bool = False  # the operand is read from memory, and an element is computed wherever it is read
+    aside: bool = (
+        False  # the result is for memory: no sum is in its kernel, of which it could change the order
+    )
 
     def demands(self, operand: ArrayType) -> NotNegative | None:
         """What is demanded where the operands are of this type."""

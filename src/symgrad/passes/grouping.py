@@ -17,7 +17,7 @@ from symgrad.ir.core import Op, Value
 from symgrad.ir.dims import Ranges, Shape
 from symgrad.ir.opdef import ArgReduce, Gather, Reduce, Scalar, Scatter, Update
 from symgrad.ir.overwriting import is_unit_move, without_units
-from symgrad.passes.members import is_member, reads_memory, space_of, stored_operands
+from symgrad.passes.members import is_member, kept_apart, reads_memory, space_of, stored_operands
 from symgrad.passes.reads import Reads
 from symgrad.passes.versions import Versions, harmless
 
@@ -182,7 +182,7 @@ class Grouping:
         return found if reader is None else [reader, *found]
 
     def _fits(self, op: Op, group: Group, space: Shape) -> bool:
-        if group.full or group.height < self._above_later(op, group):
+        if group.full or group.height < self._above_later(op, group) or kept_apart((op,), group.ops):
             return False
         if group.update is not None:
             return self._feeds(op, group, group.update)

@@ -106,7 +106,7 @@ def _packing(
     name: str, stored: DType, pack: Callable[[Any], Any], unpack: Callable[[Any], Any], cost: int
 ) -> Packing:
     wide = STORED_FOR[name]
-    into = Scalar(f"pack_{name}({{0}})", cost)
+    into = Scalar(f"pack_{name}({{0}})", cost, aside=True)
     back = Scalar(f"unpack_{name}({{0}})", 1 if stored.kind == "f" else 4, stored=True)
     return Packing(
         name, wide,
