@@ -119,9 +119,7 @@ class Scalar:
     flops: int = 1  # cost in additions, for the cost model
     demand: NotNegative | None = None
     stored: bool = False  # the operand is read from memory, and an element is computed wherever it is read
-    aside: bool = (
-        False  # the result is for memory: no sum is in its kernel, of which it could change the order
-    )
+    aside: bool = False  # it is for memory, and is in no kernel with a sum, whose order it could change
 
     def demands(self, operand: ArrayType) -> NotNegative | None:
         """What is demanded where the operands are of this type."""
