@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from symgrad.ir.types import ALIGNMENT
-from symgrad.passes.packing import Lifetime
+from symgrad.passes.offsets import Lifetime
 
 Piece = tuple[int, int, int, int]  # the steps from, to, and the bytes from, to; in units
 

@@ -13,7 +13,7 @@ from symgrad.ir.types import ALIGNMENT
 from symgrad.passes import allocate as module
 from symgrad.passes.allocate import allocate, peak
 from symgrad.passes.filling import Filler
-from symgrad.passes.packing import Lifetime, Packer, pairs
+from symgrad.passes.offsets import Lifetime, Packer, pairs
 
 ENDLESS = 10**9
 

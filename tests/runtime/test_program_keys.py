@@ -44,6 +44,7 @@ DIFFERENT: list[tuple[Callable[[], Compiled], tuple[Any, ...]]] = [
     (lambda: symgrad.compile(lambda x: np.sum(x * 0.1)), (F8,)),
     (lambda: symgrad.compile_grad(lambda x: np.sum(x * 0.1), parallel=2), (F8,)),
     (lambda: symgrad.compile_grad(lambda x: np.sum(x * 0.1), memory_budget=9000), (F8,)),
+    (lambda: symgrad.compile_grad(lambda x: np.sum(x * 0.1), residuals="float32"), (F8,)),
     (lambda: symgrad.compile_grad(lambda x, y: np.sum(x * y)), (F8, F8)),
     (lambda: symgrad.compile_grad(lambda x, y: np.sum(x * y), 1), (F8, F8)),
     (lambda: symgrad.compile_grad(lambda x, y: np.sum(x * y), (0, 1)), (F8, F8)),

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from symgrad.codegen import llvm_arithmetic as arithmetic
 from symgrad.codegen.expressions import Apply
+from symgrad.codegen.llvm_packing import PACKING
 from symgrad.codegen.llvm_published import PUBLISHED
 from symgrad.codegen.llvm_values import constant, converted
 from symgrad.codegen.llvm_vmath import Calls
@@ -31,7 +32,7 @@ FUNCTIONS: dict[str, Emit] = {
         "left_shift", "right_shift", "absolute", "copysign", "floor", "ceil", "trunc", "rint", "sqrt",
         "isnan", "isinf", "isfinite", "signbit", "invert",
     )
-} | PUBLISHED  # fmt: skip
+} | PACKING | PUBLISHED  # fmt: skip
 OPERATORS: dict[type[ast.AST], Emit] = {
     ast.Add: arithmetic.add, ast.Sub: arithmetic.subtract, ast.Mult: arithmetic.multiply,
     ast.Div: arithmetic.divide, ast.USub: arithmetic.negative, ast.BitAnd: arithmetic.bitwise_and,

@@ -28,6 +28,7 @@ SUPPORT = "symgrad.codegen.numba_support"
 SCALAR = "symgrad.codegen.numba_scalar"
 BITS = "symgrad.codegen.numba_bits"
 VMATH = "symgrad.codegen.numba_vmath"
+PACKING = "symgrad.codegen.numba_packing"
 PUBLISHED = "symgrad.codegen.numba_published"
 MEMORY = "symgrad.codegen.numba_memory"
 BLAS = "symgrad.codegen.numba_blas"
@@ -40,6 +41,9 @@ VECTOR_FUNCTIONS = (
     "logaddexp2", "erf", "erfc", "cbrt", "hypot", "pow", "floor_divide", "remainder", "fmod", "gammaln",
     "gamma", "digamma", "trigamma", "polygamma",
 )  # fmt: skip
+PACKING_FUNCTIONS = (
+    "pack_float32", "unpack_float32", "pack_float16", "unpack_float16", "pack_bfloat16", "unpack_bfloat16",
+)  # fmt: skip
 NUMPY_FUNCTIONS = (
     "absolute", "copysign", "floor", "ceil", "trunc", "rint", "sqrt", "isnan", "isinf", "isfinite", "signbit",
     "invert",
@@ -51,6 +55,7 @@ LIBRARY: dict[str, str | None] = {
     **dict.fromkeys(("int_floor_divide", "int_remainder", "int_fmod", "sign"), SCALAR),
     **dict.fromkeys(("int_power", "left_shift", "right_shift"), BITS),
     **dict.fromkeys(VECTOR_FUNCTIONS, VMATH),
+    **dict.fromkeys(PACKING_FUNCTIONS, PACKING),
     **{PREFIX + name: PUBLISHED for name in ARITIES},
     **dict.fromkeys(NUMPY_FUNCTIONS),
 }

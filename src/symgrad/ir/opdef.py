@@ -118,6 +118,8 @@ class Scalar:
     source: str
     flops: int = 1  # cost in additions, for the cost model
     demand: NotNegative | None = None
+    stored: bool = False  # the operand is read from memory, and an element is computed wherever it is read
+    aside: bool = False  # it is for memory, and is in no kernel with a sum, whose order it could change
 
     def demands(self, operand: ArrayType) -> NotNegative | None:
         """What is demanded where the operands are of this type."""

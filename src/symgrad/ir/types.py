@@ -32,6 +32,9 @@ BOOL: DType = np.dtype(np.bool_)
 C128: DType = np.dtype(np.complex128)
 C64: DType = np.dtype(np.complex64)
 
+# Types that residuals may be stored in, and those of the numbers that they stand for.
+STORED_FOR: dict[str, DType] = {"float32": F64, "float16": F32, "bfloat16": F32}
+
 _PARTS: dict[DType, DType] = {C128: F64, C64: F32}
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from symgrad.passes.filling import Filler
-from symgrad.passes.packing import Lifetime, Packer, Packing, pairs
+from symgrad.passes.offsets import Lifetime, Packer, Packing, pairs
 
 PAIRS = 4_000_000  # that live together, beyond which buffers take the bytes of others of their own size
 LOOKS = 700_000  # at such pairs while orders are tried, and again while one is changed

@@ -1,10 +1,10 @@
 """Which ops are computed again wherever they are read, because that costs less than storing them.
 
 Moves, constants and ramps are; only what a loop over a much larger array would read across memory is copied
-into the order of the loop. Cheap arithmetic on arrays much smaller than its result is, such as the
-differences of all pairs: an n×n array that is a function of two vectors never exists. And so is arithmetic
-whose result others read at other points, as neighbours on a grid do, where writing it and reading it again
-would take longer than computing it twice.
+into the order of the loop. So is what lies in memory in a smaller type. Cheap arithmetic on arrays
+much smaller than its result is, such as the differences of all pairs: an n×n array that is a function of two
+vectors never exists. And so is arithmetic whose result others read at other points, as neighbours on a grid
+do, where writing it and reading it again would take longer than computing it twice.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from symgrad.ir.core import Block, Op, Value
 from symgrad.ir.dims import Ranges
 from symgrad.ir.opdef import Constant, Coordinate, Extent, Remap, Scalar, View
 from symgrad.ir.overwriting import is_unit_move, only_piece
+from symgrad.passes.members import reads_memory
 from symgrad.passes.repeats import Repeats
 
 # What may be computed again for an element: additions, arrays read, and how much smaller these are.
@@ -46,6 +47,8 @@ def made_of_less(block: Block, ranges: Ranges) -> frozenset[Op]:
                 own = 0
             case View() if is_unit_move(op):
                 own = 0
+            case Scalar(flops=own, stored=True):
+                pass
             case Scalar(flops=own) if own <= MAX_FLOPS and all(v in leaves for v in op.operands):
                 pass
             case _:
@@ -53,7 +56,11 @@ def made_of_less(block: Block, ranges: Ranges) -> frozenset[Op]:
         # An operand that is stored is a leaf of its own.
         read = frozenset[Value]().union(*(leaves.get(v, (v,)) for v in op.operands))
         work = own + sum(flops.get(v, 0) for v in op.operands)
-        if isinstance(op.opdef.lowering, Scalar) and not _worth(op.result, read, work, ranges):
+        if (
+            isinstance(op.opdef.lowering, Scalar)
+            and not reads_memory(op)
+            and not _worth(op.result, read, work, ranges)
+        ):
             continue
         found.add(op)
         flops[op.result] = work

@@ -25,7 +25,7 @@ from symgrad.ir.regions import as_for, as_while, flow_of
 from symgrad.passes.crossing import Crossing, crossing
 from symgrad.passes.free import free_ops
 from symgrad.passes.grouping import Group, Grouping
-from symgrad.passes.members import is_member, stored_operands
+from symgrad.passes.members import is_member, reads_memory, stored_operands
 from symgrad.passes.merge import Node, merged
 from symgrad.passes.reads import Reads
 from symgrad.passes.versions import overwritten, versions
@@ -40,13 +40,22 @@ def fuse(function: Function) -> Function:
 
 def _fused(block: Block, ranges: Ranges, own: Set[Value]) -> Block:
     """The block with its work in kernels; `own` are the params whose memory it may write over."""
-    ranges = ranges_within(block, ranges)
+    return _fuser(block, ranges_within(block, ranges), own).block()
+
+
+def kernels(block: Block) -> list[frozenset[Value]]:
+    """What each kernel of a block of a function would make, and keep to itself, if it were fused."""
+    groups = _fuser(block, ranges_within(block, {}), frozenset()).groups()
+    return [frozenset(v for op in group.ops for v in op.results) for group in groups]
+
+
+def _fuser(block: Block, ranges: Ranges, own: Set[Value]) -> _Fuser:
     block = _with_views(widen(block, ranges), ranges)
     free = free_ops(block, ranges)
     found = crossing(block, free, ranges)
     if found.block is not block:
         free = free_ops(found.block, ranges)
-    return _Fuser(found, free, ranges, own).block()
+    return _Fuser(found, free, ranges, own)
 
 
 # ---- before: what must lie in memory ----------------------------------------------------------------------
@@ -71,7 +80,7 @@ def _stored(block: Block, makers: dict[Value, Op], free: frozenset[Op]) -> set[V
     """The results of free ops that must lie in memory: they are read there, or are results of the block."""
     found = {v for v in block.results if v in makers and makers[v] in free}
     for op in reversed(block.ops):
-        if op in free and not (op.result in found and _stays_view(op)):
+        if op in free and not reads_memory(op) and not (op.result in found and _stays_view(op)):
             continue
         found.update(v for v in stored_operands(op, makers) if v in makers and makers[v] in free)
     return found
@@ -130,14 +139,21 @@ class _Fuser:
 
     def block(self) -> Block:
         """The fused block."""
-        alone = [op for op in self.old.ops if op in self.grouping.heights]
-        found = [self._node(content) for content in (*reversed(self.grouping.groups), *alone)]
-        nodes = [self._node(content) for content in merged(found, self.ranges)]
+        nodes = [self._node(content) for content in self._contents()]
         outputs = {v for node in nodes for v in node.reads}.union(self.old.results)
         ops: list[Op] = []
         for content in self._schedule(nodes):
             ops.append(self._kernel(content, outputs) if isinstance(content, Group) else self._alone(content))
         return Block(self.old.params, tuple(ops), tuple(self.new[v] for v in self.old.results))
+
+    def groups(self) -> list[Group]:
+        """What become kernels."""
+        return [content for content in self._contents() if isinstance(content, Group)]
+
+    def _contents(self) -> list[Group | Op]:
+        alone = [op for op in self.old.ops if op in self.grouping.heights]
+        found = [self._node(content) for content in (*reversed(self.grouping.groups), *alone)]
+        return merged(found, self.ranges)
 
     def _node(self, content: Group | Op) -> Node:
         """What a group or an op reads from memory and makes."""
@@ -149,7 +165,7 @@ class _Fuser:
         made = {result for op in ops for result in op.results}
         reads = dict[Value, bool]()
         for op in ops:
-            pointwise = isinstance(op.opdef.lowering, Scalar | Reduce | ArgReduce)
+            pointwise = isinstance(op.opdef.lowering, Scalar | Reduce | ArgReduce) and not reads_memory(op)
             for v in op.operands:
                 if v not in made:
                     reads[v] = pointwise and reads.get(v, True)

@@ -17,7 +17,7 @@ from symgrad.ir.core import Op, Value
 from symgrad.ir.dims import Ranges, Shape
 from symgrad.ir.opdef import ArgReduce, Gather, Reduce, Scalar, Scatter, Update
 from symgrad.ir.overwriting import is_unit_move, without_units
-from symgrad.passes.members import is_member, space_of, stored_operands
+from symgrad.passes.members import is_member, kept_apart, reads_memory, space_of, stored_operands
 from symgrad.passes.reads import Reads
 from symgrad.passes.versions import Versions, harmless
 
@@ -123,8 +123,10 @@ class Grouping:
         uses = self._of(op.result)
         highest = -1 if uses.group is None else uses.group.height
         for operand in op.operands:
-            below = self._of(operand)
-            below.above = max(below.above, uses.above, highest + 1)
+            below, height = self._of(operand), max(uses.above, highest + 1)
+            if reads_memory(op):
+                self._store_above(operand, height)
+            below.above = max(below.above, height)
         if op.result in self._stored:
             self._join(op, self._best(op))
 
@@ -132,7 +134,7 @@ class Grouping:
         group.ops.append(op)
         self._group_of[op] = group
         moves = op in self._free or (op in self._pieces and not is_member(op))
-        stored = () if moves else stored_operands(op, self._reads.makers)
+        stored = () if moves and not reads_memory(op) else stored_operands(op, self._reads.makers)
         for k, operand in enumerate(op.operands):
             if operand in stored:
                 self._store_above(operand, group.height + 1)
@@ -185,7 +187,7 @@ class Grouping:
         return [*found, reader] if op in self._early else [reader, *found]
 
     def _fits(self, op: Op, group: Group, space: Shape) -> bool:
-        if group.full or group.height < self._above_later(op, group):
+        if group.full or group.height < self._above_later(op, group) or kept_apart((op,), group.ops):
             return False
         if group.update is not None:
             return self._feeds(op, group, group.update)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from symgrad.ir.core import Op, Value
@@ -19,6 +20,7 @@ from symgrad.ir.opdef import (
     Measure,
     OnPairs,
     Reduce,
+    Reduction,
     Remap,
     Scalar,
     Scatter,
@@ -69,10 +71,33 @@ def stored_operands(op: Op, makers: dict[Value, Op]) -> tuple[Value, ...]:
             return op.operands[1:] if _is_constant(op.operands[0], makers) else op.operands
         case Update():
             return () if _is_constant(op.operands[0], makers) else op.operands[:1]
-        case Scalar() | Reduce() | ArgReduce() | Remap() | Constant() | Coordinate() | Extent():
+        case Scalar(stored=stored):
+            return op.operands if stored else ()
+        case Reduce() | ArgReduce() | Remap() | Constant() | Coordinate() | Extent():
             return ()
         case _:
             assert_never(op.opdef.lowering)
+
+
+def reads_memory(op: Op) -> bool:
+    """Whether an elementwise op reads its operand from memory, though one kernel could compute both."""
+    return isinstance(op.opdef.lowering, Scalar) and op.opdef.lowering.stored
+
+
+def kept_apart(some: Sequence[Op], others: Sequence[Op]) -> bool:
+    """Whether ops must not be in one kernel: the order in which it adds up depends on what else is in it."""
+    pairs = (some, others), (others, some)
+    return any(any(map(_is_aside, a)) and any(map(_adds_up, b)) for a, b in pairs)
+
+
+def _is_aside(op: Op) -> bool:
+    return isinstance(op.opdef.lowering, Scalar) and op.opdef.lowering.aside
+
+
+def _adds_up(op: Op) -> bool:
+    """Whether an op is a sum that rounds."""
+    lowering = op.opdef.lowering
+    return isinstance(lowering, Reduce) and lowering.kind is Reduction.SUM and op.result.type.is_real
 
 
 def _is_constant(value: Value, makers: dict[Value, Op]) -> bool:

@@ -22,7 +22,7 @@ from symgrad.ir.overwriting import is_alias
 from symgrad.ir.regions import flow_of, row_type
 from symgrad.ir.types import aligned
 from symgrad.passes.allocate import allocate
-from symgrad.passes.packing import Lifetime
+from symgrad.passes.offsets import Lifetime
 from symgrad.passes.slots import Slot, Slots
 from symgrad.passes.swaps import without_swaps
 

@@ -17,6 +17,7 @@ from symgrad.ir.capacity import estimated_bytes
 from symgrad.ir.core import Op, Value
 from symgrad.ir.dims import Ranges
 from symgrad.passes.grouping import MAX_GROUP_OPS, RECENT, Group, is_small
+from symgrad.passes.members import kept_apart
 
 # The sets take quadratic space in the number of nodes; larger programs keep the groups that they have.
 MAX_NODES = 1500
@@ -151,6 +152,8 @@ class _Graph:
         between = (self.after[a] & self.before[b]) | (self.after[b] & self.before[a])
         apart = (self.apart[a] & self.bits[b]) | (self.apart[b] & self.bits[a])
         if len(x.ops) + len(y.ops) > MAX_GROUP_OPS or apart or between & ~(self.bits[a] | self.bits[b]):
+            return
+        if kept_apart(x.ops, y.ops):
             return
         x.ops += y.ops
         self._absorb(a, b)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from symgrad.errors import InternalError, SymgradError
 from symgrad.ir.analysis import op_counts
 from symgrad.ir.core import Function
+from symgrad.ir.ops.packing import Packing
 from symgrad.ir.printer import format_function
 from symgrad.ir.verifier import verify
 from symgrad.passes.accumulate import accumulate
@@ -24,7 +25,8 @@ from symgrad.passes.fold import fold
 from symgrad.passes.fuse import fuse
 from symgrad.passes.hoist import hoist
 from symgrad.passes.layout import layout
-from symgrad.passes.memory import memory
+from symgrad.passes.memory import arena_bytes, memory
+from symgrad.passes.packing.pack import Joint, demand_packable, pack
 from symgrad.passes.poison import poison
 from symgrad.passes.remat.checkpoints import checkpoint, checkpointed
 from symgrad.passes.remat.frontier import Plan, frontier, within
@@ -163,6 +165,18 @@ def optimize(function: Function, runner: PassRunner | None = None) -> Function:
     for name in ("layout", "cse", "dce"):
         function = runner.run(name, function)
     return function
+
+
+def optimize_packed(joint: Joint, packing: Packing, runner: PassRunner) -> Function:
+    """The joint program made smaller and cheaper, and with residuals that are stored in a smaller type."""
+    demand_packable(joint.function, packing)
+    whole = replace(joint, function=optimize(joint.function, runner))
+    return runner.run("pack", whole.function, lambda _: pack(whole, packing, _arena_when_fused))
+
+
+def _arena_when_fused(optimized: Function) -> int:
+    """The bytes of the arena of an optimized function."""
+    return arena_bytes(memory(fused(optimized, PassRunner(None))))
 
 
 _FUSING = ("cse", "dce", "accumulate", "double", "fuse")

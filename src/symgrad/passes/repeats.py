@@ -18,7 +18,7 @@ from symgrad.ir.dims import Ranges
 from symgrad.ir.opdef import Component, Remap, Scalar
 from symgrad.ir.overwriting import is_unit_move
 from symgrad.passes.cost import FLOP, moving
-from symgrad.passes.members import stored_operands
+from symgrad.passes.members import reads_memory, stored_operands
 
 MAX_FLOPS = 40  # additions for an element
 MAX_LEAVES = 4  # arrays that it is computed from
@@ -43,7 +43,9 @@ class Repeats:
     def __init__(self, block: Block, free: Set[Op], ranges: Ranges) -> None:
         self._block, self._free, self._ranges = block, free, ranges
         self._makers = defs(block)
-        self._stored = {v for op in block.ops if op not in free for v in self._in_memory(op)}
+        self._stored = {
+            v for op in block.ops if op not in free or reads_memory(op) for v in self._in_memory(op)
+        }
         self._stored.update(block.results)
 
     def _in_memory(self, op: Op) -> tuple[Value, ...]:

@@ -16,7 +16,7 @@ from symgrad.ir.dims import Ranges
 from symgrad.ir.opdef import Remap, Scalar
 from symgrad.ir.overwriting import is_alias, is_unit_move
 from symgrad.passes.cost import FLOP, rate
-from symgrad.passes.members import stored_operands
+from symgrad.passes.members import reads_memory, stored_operands
 from symgrad.passes.versions import overwritten
 
 
@@ -70,11 +70,11 @@ class Stages:
         runs = self.runs[op] = max((self.of[v].stage for v in op.operands), default=0)
         point = self.is_point(op)
         self.of.update((v, self._reader(v, runs if point else runs + 1)) for v in op.results)
-        whole = () if op in self.free else stored_operands(op, self.makers)
+        whole = () if op in self.free and not reads_memory(op) else stored_operands(op, self.makers)
         moves = op in self.free and isinstance(op.opdef.lowering, Remap) and not is_unit_move(op)
         for v in dict.fromkeys(op.operands):
             reader = self.of[v]
-            moved = moves and v in self.makers and self.makers[v] not in self.free
+            moved = (moves and v in self.makers and self.makers[v] not in self.free) or reads_memory(op)
             in_memory = v in whole or is_alias(op) or moved
             if reader.stage < runs:
                 reader.later |= 1 << runs

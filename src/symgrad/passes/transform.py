@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from symgrad.ir.core import Block, Function, Value, with_body
+from symgrad.ir.core import Function
 from symgrad.passes.autodiff import gradient, jvp, vjp
+from symgrad.passes.packing.pack import Joint
 from symgrad.passes.pairs import pairs
 from symgrad.passes.stabilize import stabilize
 from symgrad.trace.transform import Evaluate, Gradient, PullBack, PushForward, Transform, ValueAndGradient
@@ -16,25 +17,30 @@ def transformed(function: Function, transform: Transform) -> Function:
 
     It is one of stable forms, on pairs of reals.
     """
+    return joined(function, transform).selected()
+
+
+def joined(function: Function, transform: Transform) -> Joint:
+    """The same with the primal results that are not asked for."""
     function = stabilize(pairs(function))
     count = len(function.body.results)
     match transform:
         case Evaluate():
-            return function
+            return _all_of(function, count)
         case ValueAndGradient(wrt=wrt):
-            return gradient(function, wrt)
+            return _all_of(gradient(function, wrt), count)
         case Gradient(wrt=wrt):
             joint = gradient(function, wrt)
-            found = joint.body.results
-            return with_body(joint, _returning(joint.body, (*found[count:], *found[1:count])))
+            bars = range(count, len(joint.body.results))
+            return Joint(joint, count, (*bars, *range(1, count)))
         case PushForward(wrt=wrt):
-            return jvp(function, wrt)
+            return _all_of(jvp(function, wrt), count)
         case PullBack(wrt=wrt):
             joint = vjp(function, wrt)
-            return with_body(joint, _returning(joint.body, joint.body.results[count:]))
+            return Joint(joint, count, tuple(range(count, len(joint.body.results))))
         case _:
             assert_never(transform)
 
 
-def _returning(body: Block, results: tuple[Value, ...]) -> Block:
-    return Block(body.params, body.ops, results)
+def _all_of(function: Function, primal: int) -> Joint:
+    return Joint(function, primal, tuple(range(len(function.body.results))))

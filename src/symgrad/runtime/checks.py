@@ -6,7 +6,7 @@ those of the derivative program below it, which has been checked by then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -32,6 +32,8 @@ Fn: TypeAlias = Callable[..., Any]
 
 # Up to this relative error a derivative counts as right, by the bytes of the least precise number involved.
 RTOL = {8: 1e-6, 4: 2e-3, 2: 5e-2}
+# And where residuals are stored in this type.
+STORED_RTOL = {"float32": 1e-4, "float16": 5e-2, "bfloat16": 5e-2}
 
 
 # ---- a compiled program ------------------------------------------------------------------------------------
@@ -40,22 +42,38 @@ def check_program(program: Program, point: Point, values: Sequence[Any]) -> Chec
     traced, transform = program.traced, program.answer.transform
     params = transform.wrt if isinstance(transform, Gradient | ValueAndGradient) else ()
     point = replace(point, wrt=leaves_of_params(traced, params))
-    tolerance = Tolerance(_rtol(point, traced.function))
-    found = program.run(values)
-    count = len(traced.function.body.results)
-    if isinstance(transform, Gradient):
-        bars, results = found[: len(params)], (None, *found[len(params) :])
-    else:
-        results, bars = found[:count], found[count:]
-    rows = _value_rows(point, traced, results, tolerance)
+    stored = 0.0 if program.residuals is None else STORED_RTOL[program.residuals]
+    tolerance = Tolerance(max(_rtol(point, traced.function), stored))
+    results, bars = _taken_apart(program, program.run(values))
+    rows = _value_rows(point, traced, results)
     level = first_level(point, traced)
     if params:
         rows += judge(
             loss_of(level), Reverse(GRADIENT, np.ones(1), joined([as_pairs(bar) for bar in bars])), tolerance
         )
+    if program.residuals is not None:
+        rows += _stored_rows(program, point, values, bars)
     held = _held(point.arguments, point.wrt) if params else ()
     report = CheckReport(traced.function.name, tuple(rows), tolerance.rtol, held)
     return _with_line(report, level, params)
+
+
+def _taken_apart(program: Program, found: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+    """The results of a program, None where there is none, and the gradients."""
+    transform = program.answer.transform
+    count = len(program.traced.function.body.results)
+    if isinstance(transform, Gradient):
+        wrt = len(transform.wrt)
+        return (None, *found[wrt:]), found[:wrt]
+    return found[:count], found[count:]
+
+
+def _stored_rows(program: Program, point: Point, values: Sequence[Any], bars: Sequence[Any]) -> Iterator[Row]:
+    """Rows for the gradients beside those of the program that stores its residuals as they are."""
+    whole = replace(program, key=None, place=None, budget=None, residuals=None)
+    expected = _taken_apart(whole, whole.run(values))[1]
+    for path, got, want in zip(point.layout.paths, bars, expected, strict=True):
+        yield _row(GRADIENT, "in", path, got, want, "residuals as they are")
 
 
 def leaves_of_params(traced: Traced, params: Sequence[int]) -> tuple[int, ...]:
@@ -64,7 +82,7 @@ def leaves_of_params(traced: Traced, params: Sequence[int]) -> tuple[int, ...]:
     return tuple(leaves[i] for i in params)
 
 
-def _value_rows(point: Point, traced: Traced, found: Sequence[Any], tolerance: Tolerance) -> list[Row]:
+def _value_rows(point: Point, traced: Traced, found: Sequence[Any]) -> list[Row]:
     """Rows for the results, those that are None left out."""
     plain = point.results_here()
     if len(plain) != len(found):
@@ -74,16 +92,20 @@ def _value_rows(point: Point, traced: Traced, found: Sequence[Any], tolerance: T
         )
     rows: list[Row] = []
     for path, got, want in zip(leaf_paths(traced.result_tree, "result"), found, plain, strict=True):
-        if got is not None:
-            is_complex = np.iscomplexobj(want)
-            pair = np.asarray(as_pairs(got)), np.asarray(as_pairs(want))
-            rows.append(_value_row(path, *pair, tolerance, is_complex=is_complex))
+        if got is None:
+            continue
+        if np.shape(got) != np.shape(want):
+            raise GradientCheckError(
+                f"the {path} has shape {np.shape(got)}, that of the plain function {np.shape(want)}"
+            )
+        rows.append(_row("value", "of", path, got, want, "the plain function"))
     return rows
 
 
-def _value_row(path: str, got: Any, want: Any, tolerance: Tolerance, *, is_complex: bool) -> Row:
-    if got.shape != want.shape:
-        raise GradientCheckError(f"the {path} has shape {got.shape}, that of the plain function {want.shape}")
+def _row(kind: str, word: str, path: str, got: Any, want: Any, method: str) -> Row:
+    """A row for an array beside what it should be; `word` is put between the kind and an entry."""
+    is_complex = np.iscomplexobj(want)
+    got, want = np.asarray(as_pairs(got)), np.asarray(as_pairs(want))
     with np.errstate(all="ignore"):
         off = np.abs(np.subtract(got, want, dtype=np.float64))
         sizes = np.abs(want.astype(np.float64))
@@ -92,13 +114,15 @@ def _value_row(path: str, got: Any, want: Any, tolerance: Tolerance, *, is_compl
     same = (got == want) | ((got != got) & (want != want))
     errors = np.where(same, 0.0, np.where(np.isfinite(relative), relative, np.inf))
     k = int(np.argmax(errors)) if errors.size else 0
-    method = "the plain function"
     if errors.size == 0:
-        return Row("value", path, 0, 0, method, Entry(f"value of {path}", path, None, 0.0, 0.0, 0.0, method))
+        return Row(
+            kind, path, 0, 0, method, Entry(f"{kind} {word} {path}", path, None, 0.0, 0.0, 0.0, method)
+        )
     layout = Layout((path,), (got.shape,), frozenset({0} if is_complex else ()))
     found, expected, error = (float(part.reshape(-1)[k]) for part in (got, want, errors))
-    worst = Entry(f"value of {layout.name(k)}", path, layout.index_of(k), found, expected, error, method)
-    return Row("value", path, got.size, got.size, method, worst)
+    what = f"{kind} {word} {layout.name(k)}"
+    worst = Entry(what, path, layout.index_of(k), found, expected, error, method)
+    return Row(kind, path, got.size, got.size, method, worst)
 
 
 # ---- any function ------------------------------------------------------------------------------------------
@@ -126,7 +150,7 @@ def check_function(
     tolerance = Tolerance(_rtol(point, traced.function) if rtol is None else rtol, atol, eps)
     level = first_level(point, traced)
     found = program_of(level, Evaluate(), target).run(level.values)
-    rows = _value_rows(point, traced, found, tolerance)
+    rows = _value_rows(point, traced, found)
     rows += derivative_rows(level, params, modes, order, target, tolerance)
     report = CheckReport(traced.function.name, tuple(rows), tolerance.rtol, _held(arguments, point.wrt))
     return _with_line(report, level, params)

@@ -164,8 +164,9 @@ class Compiled(Wrapping):
     ) -> Program:
         made, options = answer(self.request, traced, arguments), self.options
         return Program(
-            traced, made, options.target, place, key, options.threads, options.budget, options.poisoned
-        )
+            traced, made, options.target, place, key, options.threads, options.budget,
+            residuals=options.residuals, poisoned=options.poisoned,
+        )  # fmt: skip
 
     def program(self, /, *args: Any, **kwargs: Any) -> Program:
         """The program for these arguments (types such as `symgrad.spec("f64[3]")` may stand for arrays).

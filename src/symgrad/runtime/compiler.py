@@ -9,10 +9,11 @@ from symgrad.codegen.steps import Module
 from symgrad.codegen.target import TARGETS
 from symgrad.ir.core import Function
 from symgrad.ir.launch import Threads
+from symgrad.ir.ops.packing import PACKINGS
 from symgrad.passes.blas_form import may_call_blas
-from symgrad.passes.pipeline import PassRunner, fused, optimize, placed
+from symgrad.passes.pipeline import PassRunner, fused, optimize, optimize_packed, placed
 from symgrad.passes.threads import Threaded, threaded
-from symgrad.passes.transform import transformed
+from symgrad.passes.transform import joined, transformed
 from symgrad.trace.transform import Transform
 
 
@@ -24,12 +25,14 @@ class Compilation:
         function: Function,
         transform: Transform,
         target: str,
-        budget: int | None = None,
         *,
+        budget: int | None = None,
+        residuals: str | None = None,
         poisoned: bool = False,
     ) -> None:
         self.function = function
         self.budget = budget
+        self.packing = None if residuals is None else PACKINGS[residuals]
         self.poisoned = poisoned
         self.transform = transform
         self.target = TARGETS[target]
@@ -40,8 +43,10 @@ class Compilation:
         return transformed(self.function, self.transform)
 
     def optimized(self, joint: Function) -> Function:
-        """The joint program, made smaller."""
-        return optimize(joint, self.runner)
+        """The joint program, made smaller, and its residuals, if that was asked for."""
+        if self.packing is None:
+            return optimize(joint, self.runner)
+        return optimize_packed(joined(self.function, self.transform), self.packing, self.runner)
 
     def threaded(self, optimized: Function, threads: Threads) -> Threaded:
         """The optimized program as parts for several threads."""

@@ -6,10 +6,11 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 from symgrad.errors import ArgumentError
 from symgrad.ir.launch import Threads
+from symgrad.ir.types import STORED_FOR
 from symgrad.runtime.cpus import cpus
 from symgrad.runtime.late import COMPILER, late
 from symgrad.runtime.program import DEFAULT_TARGET, INTERPRETER, ONE
@@ -17,10 +18,10 @@ from symgrad.runtime.request import Argnum
 
 Argnums: TypeAlias = "Argnum | Sequence[Argnum]"
 Budget: TypeAlias = "int | str | None"
+Residuals: TypeAlias = Literal["float32", "float16", "bfloat16"] | None
 
-POISON = (
-    "SYMGRAD_POISON"  # compiled programs are poisoned where it is set: slower, for finding faults in them
-)
+# Where it is set, compiled programs are poisoned: slower, for finding faults in them.
+POISON = "SYMGRAD_POISON"
 
 _UNITS = {
     "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30,
@@ -35,6 +36,7 @@ class Options:
     static: tuple[Argnum, ...] = ()  # arguments that are fixed in the program
     threads: Threads = ONE  # that may run it
     budget: int | None = None  # bytes that its arena may have
+    residuals: str | None = None  # the type that residuals are stored in, if not their own
     poisoned: bool = False  # whether the program fills places that hold nothing: see POISON
 
     def within(self, budget: object) -> Options:
@@ -48,14 +50,26 @@ class Options:
         return found
 
 
-def options(target: str | None, static: Argnums, parallel: object, budget: object = None) -> Options:
+def options(
+    target: str | None,
+    static: Argnums,
+    parallel: object,
+    budget: object = None,
+    residuals: object = None,
+) -> Options:
     """The options that a caller has written."""
     chosen = target if target is not None else os.environ.get("SYMGRAD_TARGET") or DEFAULT_TARGET
     if chosen not in (DEFAULT_TARGET, INTERPRETER):
         targets = (*late(COMPILER).TARGETS, INTERPRETER)
         if chosen not in targets:
             raise ArgumentError(f"no target {chosen!r}", cure="targets: " + ", ".join(targets))
-    made = Options(chosen, numbers(static, "static_argnums"), _threads(parallel), poisoned=_is_set(POISON))
+    made = Options(
+        chosen,
+        numbers(static, "static_argnums"),
+        _threads(parallel),
+        residuals=_stored(residuals),
+        poisoned=_is_set(POISON),
+    )
     found = made.within(budget)
     if found.budget is not None and target == INTERPRETER:
         raise ArgumentError(
@@ -112,3 +126,11 @@ def _bytes(budget: object) -> int | None:
         f"memory_budget is {budget!r}, neither a number of bytes nor a size with its unit",
         cure=f'write it as memory_budget="64MiB", or as bytes; units: {", ".join(_UNITS)}',
     )
+
+
+def _stored(residuals: object) -> str | None:
+    """The type that residuals are stored in; None for their own."""
+    if residuals is None or (isinstance(residuals, str) and residuals in STORED_FOR):
+        return residuals
+    types = ", ".join(f'"{name}" for {wide} programs' for name, wide in STORED_FOR.items())
+    raise ArgumentError(f"residuals is {residuals!r}, not a type to store them in", cure=f"types: {types}")

@@ -66,6 +66,7 @@ class Program:
     key: str | None = None  # the name of the program in the cache, if the trace was kept there with it
     threads: Threads = ONE  # that may run it
     budget: int | None = None  # bytes that the arena may have
+    residuals: str | None = None  # the type that residuals are stored in, if not their own
     poisoned: bool = False  # whether places that hold nothing are filled
     _lock: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
@@ -73,9 +74,13 @@ class Program:
     def compilation(self) -> Compilation:
         """What makes the stages; the passes and the code generator are loaded for it."""
         return late(COMPILER).Compilation(
-            self.traced.function, self.answer.transform, self.compiled_target, self.budget,
+            self.traced.function,
+            self.answer.transform,
+            self.compiled_target,
+            budget=self.budget,
+            residuals=self.residuals,
             poisoned=self.poisoned,
-        )  # fmt: skip
+        )
 
     @cached_property
     def joint(self) -> Function:
@@ -145,6 +150,7 @@ class Program:
             "target": self.target,
             "threads": [self.threads.most, self.threads.automatic],
             "budget": self.budget,
+            "residuals": self.residuals,
             "poisoned": self.poisoned,
         }
 
