@@ -1,7 +1,7 @@
 """Checkpointed loops: a loop runs again, piece by piece, for the later loop that reads what it has stacked.
 
-`segments` does that for any loop, `simplex` for those whose steps are all alike, in less memory. A step that
-runs again gives the same bits.
+`segments` does that for any loop that has an end, `simplex` for those whose steps are all alike, in less
+memory, and `doubling` for those without a known end. A step that runs again gives the same bits.
 """
 
 from __future__ import annotations
@@ -9,50 +9,76 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TypeAlias
+from operator import is_
+from typing import TypeAlias, cast
 
-from symgrad.ir.capacity import estimated_bytes
-from symgrad.ir.core import Function, Op, with_body
-from symgrad.ir.index_names import bound_in
+from symgrad.ir.capacity import estimated_bytes, ranges_within
+from symgrad.ir.core import Block, Function, Op, with_body
+from symgrad.ir.dims import Ranges
+from symgrad.ir.index_names import bound_in, ranges_inside
 from symgrad.passes.cost import LEVELS as CACHES
-from symgrad.passes.cost import seconds
+from symgrad.passes.cost import USUAL_TRIPS, seconds
 from symgrad.passes.dce import dce
 from symgrad.passes.fuse import fuse
+from symgrad.passes.remat.doubling import Doubling
 from symgrad.passes.remat.reversal import Reversal, reversals
 from symgrad.passes.remat.segments import Segments
 from symgrad.passes.remat.simplex import Simplex
+from symgrad.passes.remat.unbounded import Unbounded, unbounded
 from symgrad.passes.remat.writing import Writer
 
 PARTS = (0.5, 0.75, 1.0)  # of the steps, in segments
 LEVELS = (2, 3, 4)  # how often a step runs at most
+# Slots · rows of loops without a known end: as far as each step runs twice.
+REACHES = tuple(USUAL_TRIPS >> 2 * k for k in range(9))
 
 LARGE = CACHES[-1][0]  # bytes of stacks; less is read from a cache
 MIN_GAIN = 0.95  # what runs again by default must take at most this part of the time
 
-Scheme: TypeAlias = "Segments | Simplex"
+Pair: TypeAlias = "Reversal | Unbounded"
+Scheme: TypeAlias = "Segments | Simplex | Doubling"
+Choice: TypeAlias = "Callable[[Pair], Scheme | None]"  # of how to write a pair anew, if at all
 
 
 def checkpoint(function: Function) -> Function:
     """The function with loops that run again where that is faster than to keep what they stack in memory."""
-    if not any(_stacked(pair) > LARGE for pair in reversals(function.body)):
+    found = rewritten(function, _large)
+    if found is function:
         return function
-    found = rewritten(function, lambda pair: _segments(pair, 1.0))
     return found if seconds(fuse(found)) <= MIN_GAIN * seconds(fuse(function)) else function
 
 
-def _stacked(pair: Reversal) -> int:
-    return sum(estimated_bytes(v.type, {}) for v in pair.read)
+def _large(pair: Pair) -> Scheme | None:
+    """Segments for what is larger than the caches; a loop that may turn out to be short stays as it is."""
+    if isinstance(pair, Unbounded) or pair.stacked_bytes <= LARGE:
+        return None
+    return _segments(pair, 1.0)
 
 
 def checkpointed(function: Function) -> Iterator[Function]:
     """The function with the loops that its gradient reverses in pieces that run again, of several sizes."""
-    if next(reversals(function.body), None) is None:
+    pairs = list(_pairs_within(function.body, {}))
+    bounded = [pair for pair in pairs if isinstance(pair, Reversal)]
+    ways: list[Callable[[Reversal], Scheme | None]] = []
+    if bounded:
+        ways += [lambda pair, part=part: _segments(pair, part) for part in PARTS]
+    if any(pair.is_autonomous for pair in bounded):
+        ways += [lambda pair, levels=levels: _simplex(pair, levels) for levels in LEVELS]
+    if len(bounded) == len(pairs):
+        yield from (rewritten(function, cast(Choice, way)) for way in ways)
         return
-    for part in PARTS:
-        yield rewritten(function, lambda pair, part=part: _segments(pair, part))
-    if any(pair.is_autonomous for pair in reversals(function.body)):
-        for levels in LEVELS:
-            yield rewritten(function, lambda pair, levels=levels: _simplex(pair, levels))
+    # What grows must run again; loops with an end may, or else are as they were.
+    for reach in REACHES[:: 2 if ways else 1]:
+        for way in (_kept, *ways):
+            yield rewritten(function, _choice(reach, way))
+
+
+def _kept(_: Pair) -> None:
+    """A pair stays as it is."""
+
+
+def _choice(reach: int, way: Callable[[Reversal], Scheme | None]) -> Choice:
+    return lambda pair: _doubling(pair, reach) if isinstance(pair, Unbounded) else way(pair)
 
 
 def _simplex(pair: Reversal, levels: int) -> Scheme:
@@ -61,20 +87,38 @@ def _simplex(pair: Reversal, levels: int) -> Scheme:
 
 def _segments(pair: Reversal, part: float) -> Segments:
     """Segments of the length that takes least memory, for so many of the steps."""
-    state = sum(estimated_bytes(v.type, {}) for v in pair.ahead.carries)
-    row = _stacked(pair) / pair.trips
+    state = sum(estimated_bytes(v.type, pair.ranges) for v in pair.ahead.carries)
+    row = pair.stacked_bytes / pair.trips
     steps = max(4, int(part * pair.trips))
     length = min(max(2, round(math.sqrt(steps * state / max(row, 1.0)))), steps // 2)
     return Segments(pair, steps // length, length)
 
 
-def rewritten(function: Function, scheme_of: Callable[[Reversal], Scheme]) -> Function:
-    """The function with the loops of each pair written anew, as the scheme of the pair has them."""
-    schemes = [scheme_of(pair) for pair in reversals(function.body)]
+def _doubling(pair: Unbounded, reach: int) -> Doubling:
+    """Slots and rows that take least memory, of this product."""
+    each = math.sqrt(reach * pair.row_bytes / max(pair.state_bytes, 1))
+    slots = 4 * max(2, round(each / 4))
+    return Doubling(pair, slots, max(1, reach // slots))
+
+
+# ---- programs with other loops ---------------------------------------------------------------------------
+def rewritten(function: Function, choice: Choice) -> Function:
+    """The function with the loops of each pair written anew, as the scheme that is chosen for it has them."""
+    names = set(bound_in(function.body))
+    body = _rewritten(function.body, {}, choice, names)
+    return function if body is function.body else dce(with_body(function, body))
+
+
+def _rewritten(block: Block, ranges: Ranges, choice: Choice, names: set[str]) -> Block:
+    """The block with the pairs in its regions written anew, and then its own, of which those are a part."""
+    block = _inside(block, ranges, lambda region, inner: _rewritten(region, inner, choice, names))
+    schemes = [scheme for pair in _pairs(block, ranges) if (scheme := choice(pair)) is not None]
+    if not schemes:
+        return block
     forward: dict[Op, Scheme] = {scheme.pair.forward: scheme for scheme in schemes}
     backward: dict[Op, Scheme] = {scheme.pair.backward: scheme for scheme in schemes}
-    writer = Writer(set(bound_in(function.body)))
-    for op in function.body.ops:
+    writer = Writer(names)
+    for op in block.ops:
         writer.builder.loc = op.loc
         if op in forward:
             forward[op].run(writer)
@@ -82,5 +126,30 @@ def rewritten(function: Function, scheme_of: Callable[[Reversal], Scheme]) -> Fu
             backward[op].reverse(writer)
         else:
             writer.builder.append(replace(op, operands=writer.of(op.operands)))
-    body = writer.builder.block(function.body.params, writer.of(function.body.results))
-    return dce(with_body(function, body))
+    return writer.builder.block(block.params, writer.of(block.results))
+
+
+def _pairs(block: Block, ranges: Ranges) -> Iterator[Pair]:
+    """The pairs of a block."""
+    ranges = ranges_within(block, ranges)
+    yield from reversals(block, ranges)
+    yield from unbounded(block, ranges)
+
+
+def _pairs_within(block: Block, ranges: Ranges) -> Iterator[Pair]:
+    """The pairs of a block and of the regions in it."""
+    yield from _pairs(block, ranges)
+    ranges = ranges_within(block, ranges)
+    for op in block.ops:
+        for region in op.regions:
+            yield from _pairs_within(region, ranges_inside(op, ranges))
+
+
+def _inside(block: Block, ranges: Ranges, change: Callable[[Block, Ranges], Block]) -> Block:
+    """The block with other regions; the same object if they are the same."""
+    ranges = ranges_within(block, ranges)
+    ops: list[Op] = []
+    for op in block.ops:
+        regions = tuple(change(region, ranges_inside(op, ranges)) for region in op.regions)
+        ops.append(op if regions == op.regions else replace(op, regions=regions))
+    return block if all(map(is_, ops, block.ops)) else replace(block, ops=tuple(ops))
