@@ -162,7 +162,9 @@ class _Walk:
     def _branch(self, op: Op, ranges: Ranges, keys: dict[Value, Hashable]) -> None:
         """A branch: both regions once."""
         for region in op.regions:
-            self.block(region, ranges, {p: keys[v] for p, v in zip(region.params, op.operands[1:], strict=True)})
+            self.block(
+                region, ranges, {p: keys[v] for p, v in zip(region.params, op.operands[1:], strict=True)}
+            )
         keys.update((v, v) for v in op.results)
 
     def _spend(self, nanoseconds: float) -> None:
@@ -170,12 +172,18 @@ class _Walk:
 
 
 def _expected(block: Block, ranges: Ranges) -> Ranges:
-    """The ranges of the names in a block: a trip count is what is expected, a measured size as large as it may be."""
+    """The ranges of the names in a block: a trip count is as expected, a measure its limit."""
     for op in block.ops:
         if binds_after(op):
-            dim = _trips(op) if flow_of(op) is Flow.WHILE else cast(Dim, dict(op.attrs)["limit"])
-            ranges = {**ranges, str(bound_by(op)): (dim, dims.add(dim, 1))}
+            count = _trips(op) if flow_of(op) is Flow.WHILE else _limit(op)
+            ranges = {**ranges, str(bound_by(op)): (count, dims.add(count, 1))}
     return ranges
+
+
+def _limit(op: Op) -> Dim:
+    """The largest number that is measured, or what is expected where there is none."""
+    limit = cast(Dim, dict(op.attrs)["limit"])
+    return USUAL_TRIPS if dims.is_known(limit) and dims.known(limit) >= ENDLESS - 1 else limit
 
 
 def _trips(op: Op) -> int:

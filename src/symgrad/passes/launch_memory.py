@@ -30,6 +30,7 @@ def launch_memory(launch: Launch, parts: Sequence[MemoryReport]) -> MemoryReport
         lower_bound=needed[at],
         peak_op=next((parts[n].peak_op for n in step.parts if parts[n].peak_op is not None), None),
         peak=tuple(sorted((*passing, *inside), key=lambda resident: -resident.nbytes)),
+        grown=tuple(chain.from_iterable(part.grown for part in parts)),
     )
 
 

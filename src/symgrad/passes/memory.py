@@ -19,7 +19,7 @@ from symgrad.ir.dims import Ranges
 from symgrad.ir.index_names import ranges_inside
 from symgrad.ir.opdef import Flow
 from symgrad.ir.overwriting import is_alias
-from symgrad.ir.regions import flow_of
+from symgrad.ir.regions import flow_of, row_type
 from symgrad.ir.types import aligned
 from symgrad.passes.allocate import Lifetime, allocate
 from symgrad.passes.slots import Slot, Slots, slots_of
@@ -118,6 +118,18 @@ class Resident:
 
 
 @dataclass(frozen=True, slots=True)
+class Grown:
+    """An array whose size nobody knows before the program runs, for a `while` has stacked it."""
+
+    value: Value
+    row: int | None  # the bytes of each iteration, if they are always the same
+    loc: Loc | None  # of the op that makes it
+
+    def __str__(self) -> str:
+        return f"{self.value.type}" + ("" if self.row is None else f" ({self.row:,} bytes an iteration)")
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryReport:
     """What a scheduled function needs, in bytes."""
 
@@ -127,11 +139,13 @@ class MemoryReport:
     lower_bound: int  # the most that is alive at one op at the top: no arena for this order is smaller
     peak_op: Op | None  # where that is; None if nothing lies in the arena
     peak: tuple[Resident, ...]  # what is alive there, the largest first
+    grown: tuple[Grown, ...]  # what needs memory beside the arena
 
     def __str__(self) -> str:
+        beside = "".join(f", beside it {each}" for each in self.grown)
         return (
             f"inputs {self.inputs:,} B, results {self.results:,} B, arena {self.arena:,} B"
-            f" (lower bound {self.lower_bound:,} B)"
+            f" (lower bound {self.lower_bound:,} B){beside}"
         )
 
 
@@ -148,6 +162,7 @@ def memory_report(function: Function) -> MemoryReport:
         lower_bound=highest,
         peak_op=None if peak_at is None else block.ops[peak_at],
         peak=() if peak_at is None else _residents(block, peak_at),
+        grown=tuple(grown(function)),
     )
 
 
@@ -160,6 +175,22 @@ def arena_bytes(function: Function) -> int:
         for offset, resident in (_residents_of(op, ranges) | _inside(op, ranges)).items()
     )
     return max(ends, default=0)
+
+
+def grown(function: Function) -> Iterator[Grown]:
+    """The arrays that have no place in the arena, for no number of bytes is enough for them."""
+    return _grown(function.body, {})
+
+
+def _grown(block: Block, ranges: Ranges) -> Iterator[Grown]:
+    ranges = ranges_within(block, ranges)
+    for op in block.ops:
+        for v in () if is_alias(op) else op.results:
+            if most_bytes(v.type, ranges) is None:
+                yield Grown(v, most_bytes(row_type(v.type), ranges), op.loc)
+        if flow_of(op) is not Flow.ONCE:
+            for region in op.regions:
+                yield from _grown(region, ranges_inside(op, ranges))
 
 
 def lower_bound(function: Function) -> int:

@@ -177,7 +177,11 @@ def program_plans(program: Program) -> list[Plan]:
 def plans_text(plans: Sequence[Plan]) -> str:
     """What each plan takes, beside the first one, which has no budget."""
     rows = [
-        (bytes_text(plan.arena), f"{plan.seconds / plans[0].seconds:.2f}", str(plan.repeats))
+        (
+            bytes_text(plan.arena) + (", and what grows" if plan.grows else ""),
+            f"{plan.seconds / plans[0].seconds:.2f}",
+            str(plan.repeats),
+        )
         for plan in plans
     ]
     return table(("arena", "time", "ops again"), rows, right=(1, 2))
@@ -185,7 +189,10 @@ def plans_text(plans: Sequence[Plan]) -> str:
 
 def plans_record(plans: Sequence[Plan]) -> Json:
     """The same as JSON."""
-    return [{"arena": plan.arena, "seconds": plan.seconds, "repeats": plan.repeats} for plan in plans]
+    return [
+        {"arena": plan.arena, "grows": plan.grows, "seconds": plan.seconds, "repeats": plan.repeats}
+        for plan in plans
+    ]
 
 
 def memory_text(report: MemoryReport) -> str:
@@ -195,6 +202,7 @@ def memory_text(report: MemoryReport) -> str:
         ("results", bytes_text(report.results)),
         ("arena", bytes_text(report.arena)),
         ("lower bound", f"{bytes_text(report.lower_bound)}: what is alive at once at the peak"),
+        *(("grows", f"{each}, {_where(each.loc)}") for each in report.grown),
     ]
     if report.peak_op is None:
         return pairs(rows)
@@ -224,6 +232,10 @@ def memory_record(report: MemoryReport) -> Json:
         "alive_at_peak": [
             {"bytes": resident.nbytes, "type": str(resident.value.type), "line": loc_record(resident.loc)}
             for resident in report.peak
+        ],
+        "grown": [
+            {"bytes_an_iteration": each.row, "type": str(each.value.type), "line": loc_record(each.loc)}
+            for each in report.grown
         ],
     }
 

@@ -1,4 +1,4 @@
-"""The binomial schedule, and what it does with any number of steps: what `doubling` writes as a program, counted.
+"""The binomial schedule, and how much it runs of any number of steps: what `doubling` writes, counted.
 
 A piece is as many steps as there are rows for. With f free slots beside a state, the pieces behind it are
 reversed in passes: r + 1 of them suffice for C(f + r + 1, r) pieces (Griewank and Walther, 2000).
@@ -6,21 +6,19 @@ reversed in passes: r + 1 of them suffice for C(f + r + 1, r) pieces (Griewank a
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What reversing pieces takes: states left, pieces run to leave them, and pieces run for want of a slot."""
+    """What reversing takes: states left, pieces run to leave them, and pieces run where no slot was free."""
 
     states: int = 0
     run: int = 0
     again: int = 0
-
-    def __add__(self, other: Work) -> Work:
-        return Work(self.states + other.states, self.run + other.run, self.again + other.again)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +41,12 @@ class Course:
             kept.append(at)
             segments += 1
             at = min(steps, at + spacing)
-        found = Work()
-        for number, (first, end) in enumerate(pairwise((*kept, steps)), 1):
-            found += reversing(-(-(end - first) // rows), slots - number)
-        return Course(segments, moved, found)
+        spans = pairwise((*kept, steps))
+        free = range(slots - 1, -1, -1)
+        pieces = {
+            n: Counter((-(-(end - first) // rows),)) for n, (first, end) in zip(free, spans, strict=False)
+        }
+        return Course(segments, moved, reversing(pieces))
 
 
 def reduced(most: int, slots: int) -> int:
@@ -63,12 +63,23 @@ def distance(pieces: int, free: int) -> int:
     return before
 
 
-@cache
-def reversing(pieces: int, free: int) -> Work:
-    """What it takes to reverse the pieces behind a state, with so many slots for others."""
-    found = Work()
-    while pieces > 1 and free:
-        first = distance(pieces, free)
-        found += Work(1, first) + reversing(first, free)
-        pieces, free = pieces - first, free - 1
-    return found + Work(again=pieces * (pieces - 1) // 2)
+def reversing(pieces: Mapping[int, Counter[int]]) -> Work:
+    """What it takes to reverse pieces behind states: how often how many, by the slots free for them."""
+    states = run = 0
+    level = Counter[int]()
+    for free in range(max(pieces, default=0), -1, -1):
+        level += pieces.get(free, Counter[int]())
+        if free == 0:
+            break
+        level, begun = Counter[int](), level
+        while begun:
+            number = max(begun)
+            times = begun.pop(number)
+            if number <= free + 1:  # a slot for each but the first
+                states, run = states + times * (number - 1), run + times * (number - 1)
+            else:
+                first = distance(number, free)
+                states, run = states + times, run + times * first
+                begun[first] += times
+                level[number - first] += times
+    return Work(states, run, sum(times * n * (n - 1) // 2 for n, times in level.items()))

@@ -29,8 +29,8 @@ from symgrad.passes.remat.writing import Writer
 
 PARTS = (0.5, 0.75, 1.0)  # of the steps, in segments
 LEVELS = (2, 3, 4)  # how often a step runs at most
-# Slots · rows of loops without a known end: as far as each step runs twice.
-REACHES = tuple(USUAL_TRIPS >> 2 * k for k in range(9))
+# Slots · rows of loops without a known end, up to which each step runs twice.
+REACHES = tuple(USUAL_TRIPS >> k for k in range(0, 16, 2))
 
 LARGE = CACHES[-1][0]  # bytes of stacks; less is read from a cache
 MIN_GAIN = 0.95  # what runs again by default must take at most this part of the time
@@ -69,7 +69,7 @@ def checkpointed(function: Function) -> Iterator[Function]:
         return
     # What grows must run again; loops with an end may, or else are as they were.
     for reach in REACHES[:: 2 if ways else 1]:
-        for way in (_kept, *ways):
+        for way in (_kept, *ways[PARTS.index(1.0) :]):
             yield rewritten(function, _choice(reach, way))
 
 

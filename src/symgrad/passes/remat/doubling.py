@@ -30,7 +30,7 @@ class Doubling:
     """The loops of a pair, with so many slots for states, and rows for so many steps."""
 
     pair: Unbounded
-    slots: int  # a multiple of four
+    slots: int  # a multiple of four, eight at least
     rows: int
     course: Course = field(init=False)  # of as many steps as the cost model expects
     left: Values = ()  # the slots after the first run, and how many are in use

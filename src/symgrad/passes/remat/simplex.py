@@ -16,7 +16,6 @@ from math import comb
 
 from symgrad.ir import dims
 from symgrad.ir.builder import Builder
-from symgrad.ir.core import Value
 from symgrad.ir.dims import Dim
 from symgrad.ir.regions import Values
 from symgrad.passes.loop_rows import row_of

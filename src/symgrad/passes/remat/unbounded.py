@@ -1,4 +1,4 @@
-"""Which loops without a known end a gradient reverses: a `while` that stacks rows, and the loop that reads them.
+"""Which loops without a known end a gradient reverses: a `while`, and the loop that reads what it stacks.
 
 The stacks grow, and nobody knows how far. They may be left out if the `while` can run again.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from symgrad.ir import dims
 from symgrad.ir.analysis import uses
 from symgrad.ir.capacity import estimated_bytes
-from symgrad.ir.core import Block, Op, Value
+from symgrad.ir.core import Block, Op
 from symgrad.ir.dims import Ranges
 from symgrad.ir.index_names import mentioned, mentioned_in
 from symgrad.ir.opdef import Flow

@@ -77,18 +77,21 @@ def loop_while(
     test: Callable[[Builder, Values, Values], Value],
     step: Callable[[Builder, Values, Values], Sequence[Value]],
 ) -> Values:
-    """The carries after a loop that runs as long as a test holds; `trips` are their name, and how many to expect.
+    """The carries after a loop that runs as long as a test holds; `trips` are their name and expected number.
 
     Test and body are made of their carries and constants.
     """
-    regions: list[Block] = []
-    for make in (lambda *given: (test(*given),), step):
+
+    def region(make: Callable[[Builder, Values, Values], Sequence[Value]]) -> Block:
         inner, params = Builder(), (fresh(carries), fresh(constants))
         inner.loc = builder.loc
         results = make(inner, *params)
-        regions.append(inner.block([v for group in params for v in group], results))
+        return inner.block([v for group in params for v in group], results)
+
     name, expected = trips
-    builder.append(while_op(WhileLoop(name, carries, constants, *regions, expected), builder.loc))
+    condition = region(lambda *given: (test(*given),))
+    found = WhileLoop(name, carries, constants, condition, region(step), expected)
+    builder.append(while_op(found, builder.loc))
     return builder.ops[-1].results[: len(carries)]
 
 
