@@ -96,8 +96,8 @@ def _segments(pair: Reversal, part: float) -> Segments:
 
 def _doubling(pair: Unbounded, reach: int) -> Doubling:
     """Slots and rows that take least memory, of this product."""
-    each = math.sqrt(reach * pair.row_bytes / max(pair.state_bytes, 1))
-    slots = 4 * max(2, round(each / 4))
+    state = pair.state_bytes + 8  # the number of steps before it
+    slots = 4 * max(2, round(math.sqrt(reach * pair.row_bytes / state) / 4))
     return Doubling(pair, slots, max(1, reach // slots))
 
 
