@@ -7,24 +7,25 @@ memory, and `doubling` for those without a known end. A step that runs again giv
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from operator import is_
 from typing import TypeAlias, cast
 
-from symgrad.ir.capacity import estimated_bytes, ranges_within
+from symgrad.ir.capacity import estimated_bytes
 from symgrad.ir.core import Block, Function, Op, with_body
 from symgrad.ir.dims import Ranges
-from symgrad.ir.index_names import bound_in, ranges_inside
+from symgrad.ir.index_names import bound_in
 from symgrad.passes.cost import LEVELS as CACHES
 from symgrad.passes.cost import USUAL_TRIPS, seconds
 from symgrad.passes.dce import dce
 from symgrad.passes.fuse import fuse
 from symgrad.passes.remat.doubling import Doubling
-from symgrad.passes.remat.reversal import Reversal, reversals
+from symgrad.passes.remat.inward import inward
+from symgrad.passes.remat.reversal import Reversal
+from symgrad.passes.remat.reversals import Pair, in_regions, pairs_of, pairs_within
 from symgrad.passes.remat.segments import Segments
 from symgrad.passes.remat.simplex import Simplex
-from symgrad.passes.remat.unbounded import Unbounded, unbounded
+from symgrad.passes.remat.unbounded import Unbounded
 from symgrad.passes.remat.writing import Writer
 
 PARTS = (0.5, 0.75, 1.0)  # of the steps, in segments
@@ -35,7 +36,6 @@ REACHES = tuple(USUAL_TRIPS >> k for k in range(0, 16, 2))
 LARGE = CACHES[-1][0]  # bytes of stacks; less is read from a cache
 MIN_GAIN = 0.95  # what runs again by default must take at most this part of the time
 
-Pair: TypeAlias = "Reversal | Unbounded"
 Scheme: TypeAlias = "Segments | Simplex | Doubling"
 Choice: TypeAlias = "Callable[[Pair], Scheme | None]"  # of how to write a pair anew, if at all
 
@@ -57,7 +57,16 @@ def _large(pair: Pair) -> Scheme | None:
 
 def checkpointed(function: Function) -> Iterator[Function]:
     """The function with the loops that its gradient reverses in pieces that run again, of several sizes."""
-    pairs = list(_pairs_within(function.body, {}))
+    yield from _checkpointed(function, REACHES)
+    moved = inward(function)
+    if moved is not function:
+        yield moved
+        yield from _checkpointed(moved, REACHES[::4])
+
+
+def _checkpointed(function: Function, reaches: Sequence[int]) -> Iterator[Function]:
+    """The function with each of its pairs written anew."""
+    pairs = list(pairs_within(function.body, {}))
     bounded = [pair for pair in pairs if isinstance(pair, Reversal)]
     ways: list[Callable[[Reversal], Scheme | None]] = []
     if bounded:
@@ -68,7 +77,7 @@ def checkpointed(function: Function) -> Iterator[Function]:
         yield from (rewritten(function, cast(Choice, way)) for way in ways)
         return
     # What grows must run again; loops with an end may, or else are as they were.
-    for reach in REACHES[:: 2 if ways else 1]:
+    for reach in reaches[:: 2 if ways else 1]:
         for way in (_kept, *ways[PARTS.index(1.0) :]):
             yield rewritten(function, _choice(reach, way))
 
@@ -82,7 +91,11 @@ def _choice(reach: int, way: Callable[[Reversal], Scheme | None]) -> Choice:
 
 
 def _simplex(pair: Reversal, levels: int) -> Scheme:
-    return Simplex(pair, levels) if pair.is_autonomous else _segments(pair, 1.0)
+    """Simplices with as many rows as levels at least, or segments where steps differ."""
+    if not pair.is_autonomous:
+        return _segments(pair, 1.0)
+    enough = (level for level in range(levels, 1, -1) if math.comb(2 * level, level) <= pair.trips)
+    return Simplex(pair, next(enough, 2))
 
 
 def _segments(pair: Reversal, part: float) -> Segments:
@@ -111,8 +124,8 @@ def rewritten(function: Function, choice: Choice) -> Function:
 
 def _rewritten(block: Block, ranges: Ranges, choice: Choice, names: set[str]) -> Block:
     """The block with the pairs in its regions written anew, and then its own, of which those are a part."""
-    block = _inside(block, ranges, lambda region, inner: _rewritten(region, inner, choice, names))
-    schemes = [scheme for pair in _pairs(block, ranges) if (scheme := choice(pair)) is not None]
+    block = in_regions(block, ranges, lambda region, inner: _rewritten(region, inner, choice, names))
+    schemes = [scheme for pair in pairs_of(block, ranges) if (scheme := choice(pair)) is not None]
     if not schemes:
         return block
     forward: dict[Op, Scheme] = {scheme.pair.forward: scheme for scheme in schemes}
@@ -127,29 +140,3 @@ def _rewritten(block: Block, ranges: Ranges, choice: Choice, names: set[str]) ->
         else:
             writer.builder.append(replace(op, operands=writer.of(op.operands)))
     return writer.builder.block(block.params, writer.of(block.results))
-
-
-def _pairs(block: Block, ranges: Ranges) -> Iterator[Pair]:
-    """The pairs of a block."""
-    ranges = ranges_within(block, ranges)
-    yield from reversals(block, ranges)
-    yield from unbounded(block, ranges)
-
-
-def _pairs_within(block: Block, ranges: Ranges) -> Iterator[Pair]:
-    """The pairs of a block and of the regions in it."""
-    yield from _pairs(block, ranges)
-    ranges = ranges_within(block, ranges)
-    for op in block.ops:
-        for region in op.regions:
-            yield from _pairs_within(region, ranges_inside(op, ranges))
-
-
-def _inside(block: Block, ranges: Ranges, change: Callable[[Block, Ranges], Block]) -> Block:
-    """The block with other regions; the same object if they are the same."""
-    ranges = ranges_within(block, ranges)
-    ops: list[Op] = []
-    for op in block.ops:
-        regions = tuple(change(region, ranges_inside(op, ranges)) for region in op.regions)
-        ops.append(op if regions == op.regions else replace(op, regions=regions))
-    return block if all(map(is_, ops, block.ops)) else replace(block, ops=tuple(ops))
