@@ -28,7 +28,7 @@ from symgrad.passes.remat.doubling import Doubling
 from symgrad.passes.remat.unbounded import Unbounded, unbounded
 
 FEW = (0, 1, 2, 3, 15, 16, 17, 33)
-MANY = (*range(70), 100, 127, 128, 129, 255, 256, 257, 1000, 2049)
+MANY = (*range(34), 63, 64, 65, 100, 127, 128, 129, 255, 256, 257, 1000)
 
 
 # ---- losses ------------------------------------------------------------------------------------------------

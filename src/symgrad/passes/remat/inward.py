@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from symgrad.ir import dims
+from symgrad.ir.analysis import walk
 from symgrad.ir.builder import Builder
-from symgrad.ir.capacity import estimated_bytes
+from symgrad.ir.capacity import estimated_bytes, ranges_within
 from symgrad.ir.core import Block, Function, Op, Value, with_body
 from symgrad.ir.dims import Dim, Ranges
 from symgrad.ir.index_names import bound_in, with_names
@@ -28,6 +29,7 @@ from symgrad.ir.regions import (
     while_op,
 )
 from symgrad.passes.dce import dce
+from symgrad.passes.remat.branches import loops_in_branches
 from symgrad.passes.remat.reversals import Pair, in_regions, pairs_of
 
 
@@ -39,10 +41,11 @@ def inward(function: Function) -> Function:
 
 def _inward(block: Block, ranges: Ranges) -> Block:
     """The block with its pairs changed, and then those in its regions, of which there are more now."""
+    block = loops_in_branches(block, ranges_within(block, ranges))
     changed: dict[Op, Op] = {}
     for pair in pairs_of(block, ranges):
         moving = _Moving.of(pair)
-        for maker in list(moving.makers()):
+        for maker in list(moving.makers()) if moving.is_plain else ():
             moving.move(maker)
         if moving.made:
             changed |= {pair.forward: moving.forward(), pair.backward: moving.backward()}
@@ -85,10 +88,15 @@ class _Moving:
         return {self.ahead.index: dims.index(self.back.index)} if isinstance(self.ahead, ForLoop) else {}
 
     # ---- which loops ----
+    @property
+    def is_plain(self) -> bool:
+        """Whether no value is the row of two stacks."""
+        return len(self.stacks) == len(self.ahead.split_results()[1])
+
     def makers(self) -> Iterator[Op]:
-        """The inner loops that make rows of many more bytes than they are given."""
+        """The inner loops, and branches with loops, that make rows of more bytes than they are given."""
         for op in self.ahead.body.ops:
-            if flow_of(op) is not Flow.FOR or not self._may_move(op):
+            if not _has_loop(op) or not self._may_move(op):
                 continue
             kept = [v for v in dict.fromkeys(op.operands) if v not in self._outside and v not in self.stacks]
             if self._bytes(kept) < self._bytes(self._rows_of(op)):
@@ -101,8 +109,8 @@ class _Moving:
         return self.back.index not in bound and not set(self._names).intersection(sizes)
 
     def _rows_of(self, maker: Op) -> Values:
-        """The rows of the outer loop that an inner one stacks for the later loop alone."""
-        stacked = maker.results[len(as_for(maker).carries) :]
+        """The rows of the outer loop that an inner one, or a branch, makes for the later loop alone."""
+        stacked = maker.results[len(as_for(maker).carries) if flow_of(maker) is Flow.FOR else 0 :]
         return tuple(v for v in stacked if v in self.stacks and self.stacks[v] in self.pair.read)
 
     def _bytes(self, values: Sequence[Value]) -> int:
@@ -124,16 +132,37 @@ class _Moving:
 
     def _hand(self, value: Value) -> Value:
         """The param of the later body for a value of the first one."""
+        if value in self.made:  # by a loop before
+            return self.made[value]
         if value not in self.given:
-            self.given[value] = Value(value.type, value.hint)
-            constants = len(self.ahead.carries) + len(self.ahead.constants)
-            if value in self.ahead.body.params[len(self.ahead.carries) : constants]:
-                self.constants.append(value)
-            else:
-                self.xs.append(value)
-                if value not in self._outside and value not in self.stacks:
-                    self.rows[value] = Value(stack_type(value.type, self.back.trips), value.hint)
+            self.given[value] = self._there(value) or self._new(value)
         return self.given[value]
+
+    def _there(self, value: Value) -> Value | None:
+        """The param that the later body has for a value already."""
+        _, constants, rows = self.back.split_params()
+        if value in self._fixed:
+            known = dict(zip(self.back.constants, constants, strict=True))
+            return known.get(self._outside[value])
+        known = dict(zip(self.back.xs, rows, strict=True))
+        stack = self.stacks.get(value) or self._outside.get(value)
+        return None if stack is None else known.get(stack)
+
+    def _new(self, value: Value) -> Value:
+        """A param more for a value, and what it stands for outside."""
+        if value in self._fixed:
+            self.constants.append(value)
+        else:
+            self.xs.append(value)
+            if value not in self._outside and value not in self.stacks:
+                self.rows[value] = Value(stack_type(value.type, self.back.trips), value.hint)
+        return Value(value.type, value.hint)
+
+    @property
+    def _fixed(self) -> Values:
+        """The params of the first body that are constants."""
+        n = len(self.ahead.carries)
+        return self.ahead.body.params[n : n + len(self.ahead.constants)]
 
     def forward(self) -> Op:
         """The first loop, with other rows."""
@@ -171,3 +200,10 @@ class _Moving:
     def _stack(self, value: Value) -> Value:
         """What has the rows that a value of the first body is."""
         return next(found[value] for found in (self.rows, self.stacks, self._outside) if value in found)
+
+
+def _has_loop(op: Op) -> bool:
+    """Whether the op is a loop with a known end, or a branch with one in it."""
+    if flow_of(op) is Flow.BRANCH:
+        return any(flow_of(inner) is Flow.FOR for region in op.regions for inner in walk(region))
+    return flow_of(op) is Flow.FOR
