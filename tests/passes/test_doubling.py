@@ -26,6 +26,7 @@ from symgrad.passes.remat.binomial import Course, distance
 from symgrad.passes.remat.checkpoints import Choice, checkpointed, rewritten
 from symgrad.passes.remat.doubling import Doubling
 from symgrad.passes.remat.unbounded import Unbounded, unbounded
+from symgrad.runtime.explain import memory_text
 
 FEW = (0, 1, 2, 3, 15, 16, 17, 33)
 MANY = (*range(34), 63, 64, 65, 100, 127, 128, 129, 255, 256, 257, 1000)
@@ -270,6 +271,7 @@ def test_what_grows_is_reported() -> None:
     report = memory_report(schedule(parse_function(READ_TWICE), PassRunner(None)))
     assert [str(each) for each in report.grown] == ["f64[n] (8 bytes an iteration)"]
     assert "beside it f64[n] (8 bytes an iteration)" in str(report)
+    assert "grows        f64[n] (8 bytes an iteration), -" in memory_text(report)
     compiled = symgrad.value_and_grad(settled)
     (found,) = compiled.memory(np.ones(3), 0.5, 10).grown
     assert found.row == 24

@@ -164,7 +164,7 @@ def test_what_saves_nothing_stays() -> None:
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_plan_of_each(loss: Callable[..., Any]) -> None:
     function, args = gradient(loss)
-    plans = list(checkpointed(function))
+    plans = list(checkpointed(function))[:: 3 if loss is deep else 1]
     for other in plans:
         assert_same_bits(function, other, args)
     assert loss is endless or min(map(arena, plans)) < arena(function) / 1.5
