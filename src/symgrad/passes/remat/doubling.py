@@ -33,8 +33,7 @@ class Doubling:
     slots: int  # a multiple of four, eight at least
     rows: int
     course: Course = field(init=False)  # of as many steps as the cost model expects
-    left: Values = ()  # the slots after the first run, and how many are in use
-    steps: Value | None = None  # how many there were
+    left: Values = ()  # by the first run: the slots, how many are in use, and the number of steps
 
     def __post_init__(self) -> None:
         self.course = Course.of(USUAL_TRIPS, self.slots, self.rows)
@@ -79,7 +78,7 @@ class Doubling:
             segment,
         )
         state, slots, sizes = split(made, n + 1, n + 1)
-        self.left, self.steps = (*slots, sizes[0]), state[n]
+        self.left = (*slots, sizes[0], state[n])
         writer.stand(self.pair.forward.results[: n + 1], state)
 
     def _thinned(self, writer: Writer, builder: Builder, slots: Values, half: Whole) -> Values:
@@ -130,7 +129,6 @@ class Doubling:
         """The later loop, with the steps run again."""
         pair, builder, n, m = self.pair, writer.builder, self._carries, len(self.pair.back.carries)
         again, constants = writer.of(pair.ahead.constants), writer.of(pair.back.constants)
-        assert self.steps is not None
 
         def test(b: Builder, carries: Values, _: Values) -> Value:
             return (Whole(b, carries[-1]) > 0).value
@@ -143,7 +141,7 @@ class Doubling:
         made = loop_while(
             builder,
             (writer.name("pieces"), self._pieces),
-            (*writer.of(pair.back.carries), *self.left, self.steps),
+            (*writer.of(pair.back.carries), *self.left),
             (*again, *constants),
             test,
             part,
