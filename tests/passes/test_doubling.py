@@ -13,13 +13,16 @@ from hypothesis import strategies as st
 
 import symgrad
 from passes.arena_run import run_in_arena
+from symgrad.codegen.lower import lower
 from symgrad.errors import MemoryBudgetError
 from symgrad.ir import interpreter
+from symgrad.ir.analysis import walk
 from symgrad.ir.core import Block, Function
 from symgrad.ir.interpreter import interpret
 from symgrad.ir.parser import parse_function
 from symgrad.ir.verifier import verify
 from symgrad.passes import PassRunner, schedule
+from symgrad.passes.literals import is_room
 from symgrad.passes.memory import grown, memory_report
 from symgrad.passes.pipeline import fused
 from symgrad.passes.remat.binomial import Course, distance
@@ -255,6 +258,14 @@ func @read_twice(%x: f64[], %limit: f64[]) -> (f64[], f64[]) {
   return %3, %4
 }
 """
+
+
+def test_nothing_is_stored_where_nothing_is_read() -> None:
+    args = np.ones(3), 0.5, 10
+    placed = schedule(rewritten(gradient(settled, *args), in_slots(8, 4)), PassRunner(None))
+    rooms = [op for op in walk(placed.body) if is_room(op)]
+    assert len({dict(op.attrs)["room"] for op in rooms}) == len(rooms) == 2
+    assert sum(kernel.body == () for kernel in lower(placed).kernels) == 2
 
 
 def test_rows_that_others_read_stay() -> None:

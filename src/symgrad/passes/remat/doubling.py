@@ -47,7 +47,7 @@ class Doubling:
         """The loop as it runs first."""
         ahead, builder, n = self.pair.ahead, writer.builder, self._carries
         state = (*writer.of(ahead.carries), number(builder, 0).value)
-        slots = tuple(_slots(v, self.slots, builder) for v in state)
+        slots = tuple(_slots(v, self.slots, writer.name("slots"), builder) for v in state)
         sizes = (number(builder, value).value for value in (0, self.rows, self.slots))
 
         def holds(b: Builder, carries: Values, constants: Values) -> Value:
@@ -228,10 +228,11 @@ class Doubling:
         return tuple(row_of(v, place, builder) for v in slots)
 
 
-def _slots(like: Value, count: int, builder: Builder) -> Value:
-    """Slots for values of a type."""
+def _slots(like: Value, count: int, name: str, builder: Builder) -> Value:
+    """Slots for values of a type, each to be written before it is read."""
     type = stack_type(like.type, count)
-    return builder.emit(constant, (), {"value": literal(0, type.dtype)}, type, hint=like.hint)
+    attrs = {"value": literal(0, type.dtype), "room": name}
+    return builder.emit(constant, (), attrs, type, hint=like.hint)
 
 
 def _share(total: int, count: int) -> int:
