@@ -23,13 +23,14 @@ from symgrad.ir.parser import parse_function
 from symgrad.ir.verifier import verify
 from symgrad.passes import PassRunner, schedule
 from symgrad.passes.literals import is_room
-from symgrad.passes.memory import grown, memory_report
+from symgrad.passes.memory import grown
+from symgrad.passes.memory_report import memory_report
 from symgrad.passes.pipeline import fused
 from symgrad.passes.remat.binomial import Course, distance
 from symgrad.passes.remat.checkpoints import Choice, checkpointed, rewritten
 from symgrad.passes.remat.doubling import Doubling
 from symgrad.passes.remat.unbounded import Unbounded, unbounded
-from symgrad.runtime.explain import memory_text
+from symgrad.runtime.memory_tables import memory_text
 
 FEW = (0, 1, 2, 3, 15, 16, 17, 33)
 MANY = (*range(34), 63, 64, 65, 100, 127, 128, 129, 255, 256, 257, 1000)

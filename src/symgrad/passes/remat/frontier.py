@@ -15,7 +15,8 @@ from symgrad.errors import MemoryBudgetError
 from symgrad.ir.core import Function
 from symgrad.ir.index_names import ENDLESS
 from symgrad.passes.cost import seconds
-from symgrad.passes.memory import MemoryReport, arena_bytes, grown, memory, memory_report
+from symgrad.passes.memory import arena_bytes, grown, memory
+from symgrad.passes.memory_report import MemoryReport, memory_report
 from symgrad.passes.remat.problem import Problem
 from symgrad.passes.remat.program import rebuilt
 from symgrad.passes.remat.schedule import Schedule, cost, peak, whole
