@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from symgrad.ir import dims
-from symgrad.ir.analysis import last_use
+from symgrad.ir.analysis import defs, last_use
 from symgrad.ir.capacity import most_bytes, ranges_within
 from symgrad.ir.core import Block, Function, Op, Place, Space, Value
 from symgrad.ir.dims import Dim
@@ -21,6 +22,7 @@ from symgrad.ir.index_names import binds_after, bound_by
 from symgrad.ir.interpreter import run_block
 from symgrad.ir.opdef import Flow, View
 from symgrad.ir.regions import as_branch, as_for, as_while, flow_of
+from symgrad.passes.literals import is_room
 from symgrad.passes.memory import arena_bytes
 
 Array = np.ndarray[Any, Any]
@@ -107,7 +109,9 @@ def _run(
         case Flow.ONCE | None:
             computed = run_block(_body(op), tuple(operands), indices)
             found = [memory.array(v, indices, rows) for v in op.results]
-            _move([np.array(a) for a in computed], found)
+            makers = defs(_body(op))
+            stored = [not is_room(makers.get(v)) for v in _body(op).results]
+            _move(list(compress(computed, stored)), list(compress(found, stored)))
     values.update(zip(op.results, found, strict=True))
 
 

@@ -38,6 +38,7 @@ from symgrad.ir.core import Block, Op, Value
 from symgrad.ir.dims import Dim, Shape, affine
 from symgrad.ir.opdef import ArgReduce
 from symgrad.ir.types import DType
+from symgrad.passes.literals import is_room
 
 MAX_SMALL = 64  # ops of a body that may share its kernel
 
@@ -214,6 +215,8 @@ def _groups(
     shared: dict[Shape, list[Root]] = {}
     made = defs(body)
     for value, place in zip(body.results, places, strict=True):
+        if is_room(made.get(value)):
+            continue
         roots = [r for r in roots_of(made, value, place, around.place) if not _is_there(r, sources)]
         for root in map(squeezed, roots):
             if len(roots) > 1 or isinstance(root.fold, ArgReduce) or _touches_part(root):

@@ -64,6 +64,7 @@ class WhileLoop:
     constants: Values
     test: Block
     body: Block
+    expected: int | None = None  # about how often it runs; None: nobody knows
 
     def split_results(self) -> tuple[Values, Values]:
         """The results of the body: carries, rows of ys."""
@@ -102,7 +103,8 @@ def as_while(op: Op) -> WhileLoop:
     attrs = dict(op.attrs)
     a = cast(int, attrs["carries"])
     test, body = op.regions
-    return WhileLoop(cast(str, attrs["trips"]), op.operands[:a], op.operands[a:], test, body)
+    expected = cast("int | None", attrs.get("expected"))
+    return WhileLoop(cast(str, attrs["trips"]), op.operands[:a], op.operands[a:], test, body, expected)
 
 
 def as_branch(op: Op) -> Branch:
@@ -155,6 +157,8 @@ def for_op(loop: ForLoop, loc: Loc | None = None, results: Sequence[Value] | Non
 def while_op(loop: WhileLoop, loc: Loc | None = None, results: Sequence[Value] | None = None) -> Op:
     """The op with these parts, and these results if they exist already."""
     attrs: dict[str, Attr] = {"trips": loop.trips, "carries": len(loop.carries)}
+    if loop.expected is not None:
+        attrs["expected"] = loop.expected
     regions = (loop.test, loop.body)
     made = Op(while_loop, (*loop.carries, *loop.constants), (), sorted_attrs(attrs), regions, loc)
     n = len(loop.carries)

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from symgrad.ir import dims
-from symgrad.ir.capacity import estimated_bytes, most_elements, ranges_within
+from symgrad.ir.capacity import estimated_bytes, most_elements
 from symgrad.ir.core import Block, Function, Op, Value
-from symgrad.ir.dims import Ranges, Shape
-from symgrad.ir.index_names import ENDLESS, ranges_inside
+from symgrad.ir.dims import Dim, Ranges, Shape
+from symgrad.ir.index_names import ENDLESS, binds_after, bound_by, ranges_inside
 from symgrad.ir.opdef import Contract, Flow, Remap, Scalar, Update, View
 from symgrad.ir.ops import axis_sizes, factors
-from symgrad.ir.regions import as_for, flow_of
+from symgrad.ir.regions import as_for, as_while, flow_of
 
 # Bytes of each cache, and nanoseconds to move a byte from it; beyond the last one lies memory.
 LEVELS = ((32 << 10, 0.004), (512 << 10, 0.011), (8 << 20, 0.016))
@@ -26,6 +26,7 @@ MEMORY = 0.04
 WRITING = 1.4  # times that, for what comes from beyond the second cache
 FLOP = 0.002  # nanoseconds of an addition in a loop of vectors, for each byte of its result
 PRODUCT = 0.0045  # of a multiplication with its addition in a contraction, for each byte of an element
+USUAL_TRIPS = 1 << 20  # of a loop of which nothing says how often it runs
 START = 10.0  # to begin a kernel's loops
 LIBRARY = 350.0  # to call a routine of BLAS
 
@@ -90,13 +91,15 @@ class _Walk:
 
     def block(self, block: Block, ranges: Ranges, keys: dict[Value, Hashable]) -> None:
         """Run the ops of a block."""
-        ranges = ranges_within(block, ranges)
+        ranges = _expected(block, ranges)
         for op in block.ops:
             flow = flow_of(op)
             if flow is Flow.FOR:
                 self._for(op, ranges, keys)
-            elif flow in (Flow.WHILE, Flow.BRANCH):
-                self._others(op, ranges, keys)
+            elif flow is Flow.WHILE:
+                self._while(op, ranges, keys)
+            elif flow is Flow.BRANCH:
+                self._branch(op, ranges, keys)
             elif isinstance(op.opdef.lowering, View):
                 keys[op.result] = keys[op.operands[0]]
             else:
@@ -142,17 +145,56 @@ class _Walk:
             nbytes = estimated_bytes(v.type, ranges)
             self.caches.write(v, nbytes, nbytes)
 
-    def _others(self, op: Op, ranges: Ranges, keys: dict[Value, Hashable]) -> None:
-        """A loop without a known end, or a branch: all regions once."""
-        inside = ranges_inside(op, ranges)
-        operands = op.operands if flow_of(op) is Flow.WHILE else op.operands[1:]
+    def _while(self, op: Op, ranges: Ranges, keys: dict[Value, Hashable]) -> None:
+        """A loop without a known end: as a loop that runs as often as is expected."""
+        loop = as_while(op)
+        given = [keys[v] for v in op.operands]
+        n = len(loop.carries)
+        keys.update((v, v) for v in op.results)
+        keys.update(zip(op.results, given[:n], strict=False))
+        spent: list[float] = []
+        trips = _trips(op)
+        for _ in range(min(trips, 2)):
+            before = self.caches.seconds
+            for region in op.regions:
+                self.block(region, ranges, dict(zip(region.params, given, strict=True)))
+            spent.append(self.caches.seconds - before)
+        self.caches.seconds += spent[-1] * (trips - len(spent)) if spent else 0.0
+        for v in op.results[n + 1 :]:
+            nbytes = estimated_bytes(v.type, ranges)
+            self.caches.write(v, nbytes, nbytes)
+
+    def _branch(self, op: Op, ranges: Ranges, keys: dict[Value, Hashable]) -> None:
+        """A branch: both regions once."""
         for region in op.regions:
-            given = {p: keys[v] for p, v in zip(region.params, operands, strict=True)}
-            self.block(region, inside, given)
+            self.block(
+                region, ranges, {p: keys[v] for p, v in zip(region.params, op.operands[1:], strict=True)}
+            )
         keys.update((v, v) for v in op.results)
 
     def _spend(self, nanoseconds: float) -> None:
         self.caches.seconds += 1e-9 * nanoseconds
+
+
+def _expected(block: Block, ranges: Ranges) -> Ranges:
+    """The ranges of the names in a block: a trip count is as expected, a measure its limit."""
+    for op in block.ops:
+        if binds_after(op):
+            count = _trips(op) if flow_of(op) is Flow.WHILE else _limit(op)
+            ranges = {**ranges, str(bound_by(op)): (count, dims.add(count, 1))}
+    return ranges
+
+
+def _limit(op: Op) -> Dim:
+    """The largest number that is measured, or what is expected where there is none."""
+    limit = cast(Dim, dict(op.attrs)["limit"])
+    return USUAL_TRIPS if dims.is_known(limit) and dims.known(limit) >= ENDLESS - 1 else limit
+
+
+def _trips(op: Op) -> int:
+    """How often a loop without a known end is expected to run."""
+    expected = as_while(op).expected
+    return USUAL_TRIPS if expected is None else expected
 
 
 def _update_of(op: Op, result: Value) -> Op | None:

@@ -20,6 +20,11 @@ def is_constant(op: Op) -> bool:
     return isinstance(op.opdef.lowering, Constant)
 
 
+def is_room(op: Op | None) -> bool:
+    """Whether the op is a constant of which no element is read before it is written."""
+    return op is not None and is_constant(op) and bool(dict(op.attrs).get("room"))
+
+
 def splat_of(op: Op) -> Number | None:
     """The number in every element of a constant; None for other ops, and for constants of several numbers."""
     if not is_constant(op):

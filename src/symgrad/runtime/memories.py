@@ -64,8 +64,8 @@ def program_least(program: Program) -> CurvePoint | None:
     """What the least budget gives; None if that is no less, or if looking for it would take long."""
     if program.threads != ONE or len(program.optimized.body.ops) > MOST_OPS:
         return None
-    first, *others = program_curve(program)
-    return others[-1] if others and others[-1].arena < first.arena else None
+    points = program_curve(program)
+    return points[-1] if len(points) > 1 and points[-1].arena < points[0].arena else None
 
 
 # ---- other batches -----------------------------------------------------------------------------------------

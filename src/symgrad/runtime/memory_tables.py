@@ -124,7 +124,11 @@ def _where(loc: Loc | None) -> str:
 def plans_text(plans: Sequence[Plan]) -> str:
     """What each plan takes, beside the first one, which has no budget."""
     rows = [
-        (bytes_text(plan.arena), f"{plan.seconds / plans[0].seconds:.2f}", str(plan.repeats))
+        (
+            bytes_text(plan.arena) + (", and what grows" if plan.grows else ""),
+            f"{plan.seconds / plans[0].seconds:.2f}",
+            str(plan.repeats),
+        )
         for plan in plans
     ]
     return table(("arena", "time", "ops again"), rows, right=(1, 2))
@@ -132,7 +136,10 @@ def plans_text(plans: Sequence[Plan]) -> str:
 
 def plans_record(plans: Sequence[Plan]) -> Json:
     """The same as JSON."""
-    return [{"arena": plan.arena, "seconds": plan.seconds, "repeats": plan.repeats} for plan in plans]
+    return [
+        {"arena": plan.arena, "grows": plan.grows, "seconds": plan.seconds, "repeats": plan.repeats}
+        for plan in plans
+    ]
 
 
 def curve_text(points: Sequence[CurvePoint]) -> str:

@@ -17,14 +17,16 @@ from symgrad.ir.types import BOOL, F32, F64, I64, ArrayType, array_type
 DENSE_LIMIT = 64
 
 
-def _constant(value: Attr, type: ArrayType) -> Any:
+# A constant with a name for `room` is an array that nobody reads an element of before it is written: machine
+# code stores nothing. What has another name is another array, though it has the same numbers.
+def _constant(value: Attr, type: ArrayType, room: str = "") -> Any:
     shape = tuple(map(dims.known, type.shape))
     if isinstance(value, tuple):
         return np.array(value, type.dtype).reshape(shape)
     return np.full(shape, value, type.dtype)
 
 
-def _infer_constant(value: Attr, type: ArrayType) -> ArrayType:
+def _infer_constant(value: Attr, type: ArrayType, room: str = "") -> ArrayType:
     if isinstance(value, tuple) and not dims.equal(type.size, dims.make(len(value))):
         raise ShapeError(f"constant: {len(value)} elements are not {type}")
     if type.is_complex:

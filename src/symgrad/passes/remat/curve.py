@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from symgrad.ir.core import Function
 from symgrad.passes.cost import seconds
-from symgrad.passes.memory import arena_bytes, memory
+from symgrad.passes.memory import arena_bytes, grown, memory
 from symgrad.passes.remat.frontier import Plan, fastest
 
 POINTS = 10
@@ -29,9 +29,13 @@ def curve(fused: Function, plans: Sequence[Plan], points: int = POINTS) -> list[
 
     Each budget is the same part of the one before; a program that fits is left as it is, as `within` does.
     """
-    most, time = arena_bytes(memory(fused)), seconds(fused)
-    found = [CurvePoint(most, most, time, 1.0, 0)]
-    for budget in _budgets(most, min((plan.arena for plan in plans), default=most), points)[1:]:
+    time, arenas = seconds(fused), [plan.arena for plan in plans if not plan.grows]
+    if any(grown(fused)):  # which no budget has room for
+        found, most = list[CurvePoint](), max(arenas, default=0)
+    else:
+        most = arena_bytes(memory(fused))
+        found = [CurvePoint(most, most, time, 1.0, 0)]
+    for budget in _budgets(most, min(arenas, default=most), points)[len(found) :]:
         plan = fastest(plans, budget)
         if plan is not None:
             found.append(CurvePoint(budget, plan.arena, plan.seconds, plan.seconds / time, plan.repeats))

@@ -13,8 +13,9 @@ from functools import cached_property
 
 from symgrad.errors import MemoryBudgetError
 from symgrad.ir.core import Function
+from symgrad.ir.index_names import ENDLESS
 from symgrad.passes.cost import seconds
-from symgrad.passes.memory import arena_bytes, memory
+from symgrad.passes.memory import arena_bytes, grown, memory
 from symgrad.passes.memory_report import MemoryReport, memory_report
 from symgrad.passes.remat.problem import Problem
 from symgrad.passes.remat.program import rebuilt
@@ -50,24 +51,29 @@ class Plan:
         """How many ops run again."""
         return len(self.schedule) - len(self.problem.units)
 
+    @property
+    def grows(self) -> bool:
+        """Whether it needs memory beside the arena, nobody knows how much."""
+        return self.bytes >= ENDLESS
+
 
 def within(function: Function, budget: int, others: Callable[[], Iterable[Function]]) -> Function:
     """The fused function, or the fastest plan for it or for `others` whose arena is within a budget of bytes.
 
     Raises MemoryBudgetError, which names the least budget that a plan was found for, if there is none.
     """
-    if arena_bytes(memory(function)) <= budget:
+    if arena_bytes(memory(function)) <= budget and not any(grown(function)):
         return function
     plans = frontier([function, *others()])
     plan = fastest(plans, budget)
     if plan is None:
-        raise _impossible(budget, min(plans, key=lambda plan: plan.arena))
+        raise _impossible(budget, min(plans, key=lambda plan: (plan.grows, plan.arena)))
     return plan.function
 
 
 def fastest(plans: Iterable[Plan], budget: int) -> Plan | None:
     """The first of the plans whose arena is within the budget."""
-    return next((plan for plan in plans if plan.arena <= budget), None)
+    return next((plan for plan in plans if not plan.grows and plan.arena <= budget), None)
 
 
 def frontier(candidates: Sequence[Function]) -> list[Plan]:
@@ -124,12 +130,26 @@ def _changed(plan: Plan, schedule: Schedule) -> Plan:
 
 def _impossible(budget: int, least: Plan) -> MemoryBudgetError:
     """The error of a budget below the least one."""
+    if least.grows:
+        return _endless(budget, least.function)
     report = memory_report(memory(least.function))
     return MemoryBudgetError(
         f"no plan keeps a budget of {budget:,} bytes: the least one found takes {least.arena:,}",
         loc=None if report.peak_op is None else report.peak_op.loc,
         why=f"alive at once at least: {_listed(report)}",
         cure=f"allow {least.arena:,} bytes, or call with fewer rows at a time",
+    )
+
+
+def _endless(budget: int, function: Function) -> MemoryBudgetError:
+    """The error of a budget for a program that no number of bytes is enough for."""
+    found = next(grown(function))
+    return MemoryBudgetError(
+        f"no plan keeps a budget of {budget:,} bytes: {found} grows as long as a loop runs",
+        loc=found.loc,
+        why="a loop without a known end keeps something of each iteration for the derivative, and cannot run"
+        " again where that is read",
+        cure="give the loop a number of iterations (`for`), or leave memory_budget= out",
     )
 
 

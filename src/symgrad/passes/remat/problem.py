@@ -10,15 +10,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from symgrad.ir import dims
 from symgrad.ir.capacity import estimated_bytes
-from symgrad.ir.core import Block, Function, Op, Value
+from symgrad.ir.core import Block, Function, Op, Value, sorted_attrs
+from symgrad.ir.dims import Dim
+from symgrad.ir.index_names import ENDLESS, mentioned
 from symgrad.ir.opdef import Flow, Measure
+from symgrad.ir.ops import measure
 from symgrad.ir.overwriting import is_alias
 from symgrad.ir.regions import flow_of
-from symgrad.ir.types import aligned
+from symgrad.ir.types import I64, aligned, array_type
 from symgrad.passes.cost import seconds
 from symgrad.passes.dce import trimmed
-from symgrad.passes.memory import arena_bytes, memory
+from symgrad.passes.memory import arena_bytes, grown, memory
 from symgrad.passes.slots import Facts
 
 
@@ -76,7 +80,7 @@ class Problem:
             if self.sizes[r] and self.facts.can_overwrite(op, self.buffers[r], self.buffers[m])
         )
         flow = flow_of(op)
-        scratch = 0 if flow in (None, Flow.ONCE) else arena_bytes(memory(alone(op, op.results)))
+        scratch = 0 if flow in (None, Flow.ONCE) else _scratch(self._alone(op, op.results))
         repeatable = flow is not Flow.WHILE and not isinstance(op.opdef.lowering, Measure)
         return Unit(len(self.units), op, reads, makes, over, scratch, repeatable)
 
@@ -94,15 +98,29 @@ class Problem:
         key = unit.number, frozenset(wanted)
         if key not in self._costs:
             results = [self.buffers[b] for b in unit.makes if b in key[1]]
-            self._costs[key] = seconds(alone(unit.op, results))
+            self._costs[key] = seconds(self._alone(unit.op, results))
         return self._costs[key]
 
+    def _alone(self, op: Op, wanted: Sequence[Value]) -> Function:
+        """A function of nothing but the op, which makes these of its results."""
+        part = only(op, wanted)
+        params = tuple(dict.fromkeys(part.operands))
+        needed = {*mentioned(part), *dims.names(*(n for v in params for n in v.type.shape))}
+        known = [name for name in self.facts.ranges if name in needed]
+        counts = {name: Value(array_type(I64), name) for name in known}
+        named = (_measured(counts[name], name, self.facts.ranges[name]) for name in known)
+        return Function("alone", Block((*params, *counts.values()), (*named, part), part.results))
 
-def alone(op: Op, wanted: Sequence[Value]) -> Function:
-    """A function of nothing but the op, which makes these of its results."""
-    part = only(op, wanted)
-    params = tuple(dict.fromkeys(part.operands))
-    return Function("alone", Block(params, (part,), part.results))
+
+def _scratch(function: Function) -> int:
+    """The bytes of the arena that a function needs; very many if it needs memory that grows beside it."""
+    return ENDLESS if any(grown(function)) else arena_bytes(memory(function))
+
+
+def _measured(count: Value, name: str, ends: tuple[Dim, Dim]) -> Op:
+    """An op that gives sizes a name, as the op does that gives it in the program."""
+    attrs = sorted_attrs({"limit": dims.shift(ends[1], 1), "name": name})
+    return Op(measure, (count,), (Value(count.type),), attrs)
 
 
 def only(op: Op, wanted: Sequence[Value]) -> Op:

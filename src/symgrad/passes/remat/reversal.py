@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 
 from symgrad.ir import dims
 from symgrad.ir.analysis import uses
+from symgrad.ir.capacity import estimated_bytes
 from symgrad.ir.core import Block, Op, Value
+from symgrad.ir.dims import Ranges
 from symgrad.ir.index_names import binds_after, mentioned_in
 from symgrad.ir.opdef import Flow
 from symgrad.ir.regions import ForLoop, as_for, flow_of
@@ -32,6 +34,7 @@ class Reversal:
     back: ForLoop  # its xs are the stacks that it reads of the other loop
     read: tuple[Value, ...]  # these stacks, results of `forward`
     others: tuple[Value, ...]  # its other stacks
+    ranges: Ranges  # of the names around
 
     @property
     def trips(self) -> int:
@@ -44,14 +47,20 @@ class Reversal:
         return dims.known(self.ahead.lower)
 
     @property
+    def stacked_bytes(self) -> int:
+        """Of the stacks that may be left out."""
+        return sum(estimated_bytes(v.type, self.ranges) for v in self.read)
+
+    @property
     def is_autonomous(self) -> bool:
-        """Whether all steps are alike, and no row but those of `read` comes in or goes out."""
+        """Whether all steps are alike, may be copied into one block, and have no rows but those of `read`."""
         loops = (self.ahead, self.back)
         alike = all(loop.index not in mentioned_in(loop.body) for loop in loops)
+        alike = alike and not any(binds_after(op) for loop in loops for op in loop.body.ops)
         return alike and not self.others and not self.back.split_results()[1]
 
 
-def reversals(block: Block) -> Iterator[Reversal]:
+def reversals(block: Block, ranges: Ranges) -> Iterator[Reversal]:
     """The pairs of a block, no loop of which is in two of them."""
     users = uses(block)
     taken: set[Op] = set()
@@ -61,7 +70,7 @@ def reversals(block: Block) -> Iterator[Reversal]:
         stacks = op.results[len(as_for(op).carries) :]
         readers = {user for v in stacks for user in users[v]}
         for reader in (later for later in block.ops if later in readers and later not in taken):
-            found = _reversal(op, reader, users, block)
+            found = _reversal(op, reader, users, block, ranges)
             if found is not None:
                 taken |= {op, reader}
                 yield found
@@ -69,13 +78,14 @@ def reversals(block: Block) -> Iterator[Reversal]:
 
 
 def _is_fixed(loop: ForLoop) -> bool:
-    """Whether the bounds are numbers, and the body binds no name that copies of it would bind again."""
+    """Whether the bounds are numbers, and far enough from each other."""
     known = dims.is_known(loop.lower) and dims.is_known(loop.upper)
-    enough = known and dims.known(loop.trips) >= MIN_TRIPS
-    return enough and not any(binds_after(op) for op in loop.body.ops)
+    return known and dims.known(loop.trips) >= MIN_TRIPS
 
 
-def _reversal(op: Op, reader: Op, users: dict[Value, tuple[Op, ...]], block: Block) -> Reversal | None:
+def _reversal(
+    op: Op, reader: Op, users: dict[Value, tuple[Op, ...]], block: Block, ranges: Ranges
+) -> Reversal | None:
     if flow_of(reader) is not Flow.FOR:
         return None
     ahead, back = as_for(op), as_for(reader)
@@ -92,4 +102,4 @@ def _reversal(op: Op, reader: Op, users: dict[Value, tuple[Op, ...]], block: Blo
     carried = ahead.body.results[: len(ahead.carries)]
     body = replace(ahead.body, results=(*carried, *(inner[v] for v in others), *(inner[v] for v in read)))
     ahead = indexed(replace(ahead, body=body))
-    return Reversal(op, reader, ahead, indexed(back, read), tuple(read), tuple(others))
+    return Reversal(op, reader, ahead, indexed(back, read), tuple(read), tuple(others), ranges)

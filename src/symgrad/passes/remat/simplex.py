@@ -16,13 +16,11 @@ from math import comb
 
 from symgrad.ir import dims
 from symgrad.ir.builder import Builder
-from symgrad.ir.core import Value
 from symgrad.ir.dims import Dim
-from symgrad.ir.ops.shapes import reshape, update_slice
 from symgrad.ir.regions import Values
 from symgrad.passes.loop_rows import row_of
 from symgrad.passes.remat.reversal import Reversal
-from symgrad.passes.remat.writing import Writer, body_at, loop, split
+from symgrad.passes.remat.writing import Writer, body_at, loop, split, with_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +158,7 @@ class Simplex:
         def kept(b: Builder, carries: Values, again: Values, _: Values) -> Values:
             state, stacks = split(carries, self._carries)
             at, room = dims.add(first, dims.index(fill)), dims.shift(rows, dims.index(fill))
-            written = tuple(_written(stack, v, at, b) for stack, v in zip(stacks, state, strict=True))
+            written = tuple(with_row(stack, v, at, b) for stack, v in zip(stacks, state, strict=True))
             return (*self._advance(writer, b, level - 1, room, state, again), *written)
 
         def part(b: Builder, carries: Values, given: Values, _: Values) -> Values:
@@ -172,10 +170,3 @@ class Simplex:
         stacks = loop(builder, (fill, 0, rows), (*state, *stacks), again, (), kept)[self._carries :]
         carries = (*bars, *stacks)
         return loop(builder, (name, 0, rows), carries, (*again, *constants), (), part, reverse=True)
-
-
-def _written(stack: Value, row: Value, at: Dim, builder: Builder) -> Value:
-    """The stack with a row at a place."""
-    one = builder.emit(reshape, (row,), {}, row.type.with_shape((1, *row.type.shape)))
-    start = (at, *(0 for _ in row.type.shape))
-    return builder.emit(update_slice, (stack, one), {"start": start, "step": (1,) * len(start)})

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from symgrad.ir.builder import Builder
-from symgrad.ir.core import Value
+from symgrad.ir.core import Block, Value
 from symgrad.ir.dims import Dim
 from symgrad.ir.index_names import fresh_name, with_names
-from symgrad.ir.regions import ForLoop, Values, for_op, row_type
+from symgrad.ir.ops.shapes import reshape, update_slice
+from symgrad.ir.regions import ForLoop, Values, WhileLoop, for_op, row_type, while_op
 
 
 @dataclass(slots=True)
@@ -68,6 +69,39 @@ def loop(
     return builder.ops[-1].results
 
 
+def loop_while(
+    builder: Builder,
+    trips: tuple[str, int],
+    carries: Values,
+    constants: Values,
+    test: Callable[[Builder, Values, Values], Value],
+    step: Callable[[Builder, Values, Values], Sequence[Value]],
+) -> Values:
+    """The carries after a loop that runs as long as a test holds; `trips` are their name and expected number.
+
+    Test and body are made of their carries and constants.
+    """
+
+    def region(make: Callable[[Builder, Values, Values], Sequence[Value]]) -> Block:
+        inner, params = Builder(), (fresh(carries), fresh(constants))
+        inner.loc = builder.loc
+        results = make(inner, *params)
+        return inner.block([v for group in params for v in group], results)
+
+    name, expected = trips
+    condition = region(lambda *given: (test(*given),))
+    found = WhileLoop(name, carries, constants, condition, region(step), expected)
+    builder.append(while_op(found, builder.loc))
+    return builder.ops[-1].results[: len(carries)]
+
+
 def body_at(of: ForLoop, index: Dim, builder: Builder, *given: Values) -> Values:
     """The results of the body of a loop at an index, of its carries, constants and rows."""
     return builder.inline(with_names(of.body, {of.index: index}), [v for group in given for v in group])
+
+
+def with_row(stack: Value, row: Value, at: Dim, builder: Builder) -> Value:
+    """The stack with a row at a place."""
+    one = builder.emit(reshape, (row,), {}, row.type.with_shape((1, *row.type.shape)))
+    start = (at, *(0 for _ in row.type.shape))
+    return builder.emit(update_slice, (stack, one), {"start": start, "step": (1,) * len(start)})
