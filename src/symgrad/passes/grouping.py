@@ -8,7 +8,7 @@ comparison. An op that must read an array before an update writes over it is hig
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
 from symgrad.ir import dims
@@ -17,6 +17,7 @@ from symgrad.ir.core import Op, Value
 from symgrad.ir.dims import Ranges, Shape
 from symgrad.ir.opdef import ArgReduce, Gather, Reduce, Scalar, Scatter, Update
 from symgrad.ir.overwriting import is_unit_move, without_units
+from symgrad.passes.fences import Span
 from symgrad.passes.members import is_member, space_of, stored_operands
 from symgrad.passes.reads import Reads
 from symgrad.passes.versions import Versions, harmless
@@ -41,6 +42,7 @@ class Group:
 
     space: Shape
     height: int  # greater than that of every group that reads its results
+    span: Span
     open: bool = True  # whether groups and ops that read the same may join
     update: Op | None = None  # the one op whose result is stored, if it writes over an array in places
     ops: list[Op] = field(default_factory=lambda: list[Op]())  # in no order, until it is complete
@@ -84,7 +86,9 @@ class _Uses:
 class Grouping:
     """The groups of a block, in which each member op and each stored free op has its place."""
 
-    def __init__(self, found: Versions, reads: Reads, stored: Set[Value], ranges: Ranges) -> None:
+    def __init__(
+        self, found: Versions, reads: Reads, stored: Set[Value], ranges: Ranges, spans: Mapping[Op, Span]
+    ) -> None:
         self.heights: dict[Op, int] = {}  # of the ops that stay alone
         self.groups: list[Group] = []
         self._reads = reads
@@ -92,6 +96,7 @@ class Grouping:
         self._pieces = found.pieces
         self._stored = stored  # results of free ops that must lie in memory
         self._ranges = ranges
+        self._spans = spans
         self._results = frozenset(found.block.results)
         self._group_of: dict[Op, Group] = {}
         self._later: dict[Op, list[Op]] = {}  # those that an op must come before, though they do not read it
@@ -127,6 +132,7 @@ class Grouping:
 
     def _join(self, op: Op, group: Group) -> None:
         group.ops.append(op)
+        group.span |= self._spans[op]
         self._group_of[op] = group
         moves = op in self._free or (op in self._pieces and not is_member(op))
         stored = () if moves else stored_operands(op, self._reads.makers)
@@ -162,7 +168,7 @@ class Grouping:
                 if self._fits(op, group, space):
                     return group
         least = uses.stored_above if op in self._free else uses.least(None)
-        new = Group(space, max(least, self._above_later(op, None)), not alone, update)
+        new = Group(space, max(least, self._above_later(op, None)), self._spans[op], not alone, update)
         self.groups.append(new)
         self._recent.setdefault(space, []).append(new)
         return new
@@ -180,6 +186,8 @@ class Grouping:
         return found if reader is None else [reader, *found]
 
     def _fits(self, op: Op, group: Group, space: Shape) -> bool:
+        if not (group.span | self._spans[op]).is_whole:
+            return False
         if group.full or group.height < self._above_later(op, group):
             return False
         if group.update is not None:

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from symgrad.ir import dims
-from symgrad.ir.analysis import uses
+from symgrad.ir.analysis import uses, walk
 from symgrad.ir.core import Block, Op, Value
 from symgrad.ir.index_names import binds_after, mentioned_in
-from symgrad.ir.opdef import Flow
+from symgrad.ir.opdef import Flow, Mark
 from symgrad.ir.regions import ForLoop, as_for, flow_of
 from symgrad.passes.loop_rows import indexed
 
@@ -69,10 +69,11 @@ def reversals(block: Block) -> Iterator[Reversal]:
 
 
 def _is_fixed(loop: ForLoop) -> bool:
-    """Whether the bounds are numbers, and the body binds no name that copies of it would bind again."""
+    """Whether the bounds are numbers, and copies of the body may run: it binds no name, and saves nothing."""
     known = dims.is_known(loop.lower) and dims.is_known(loop.upper)
     enough = known and dims.known(loop.trips) >= MIN_TRIPS
-    return enough and not any(binds_after(op) for op in loop.body.ops)
+    saves = any(op.opdef.mark is Mark.SAVE for op in walk(loop.body))
+    return enough and not saves and not any(binds_after(op) for op in loop.body.ops)
 
 
 def _reversal(op: Op, reader: Op, users: dict[Value, tuple[Op, ...]], block: Block) -> Reversal | None:
