@@ -17,13 +17,10 @@ from typing import TYPE_CHECKING
 from symgrad import errors
 from symgrad.api import (
     check_grads,
-    checkpoint,
     compile,
     compile_grad,
     grad,
     jvp,
-    recompute,
-    save,
     spec,
     stop_gradient,
     trace,
@@ -32,6 +29,7 @@ from symgrad.api import (
 )
 from symgrad.runtime.compiled import Compiled
 from symgrad.runtime.late import late
+from symgrad.runtime.marks import checkpoint, recompute, save
 from symgrad.trace.trees import register_pytree_node
 
 if TYPE_CHECKING:

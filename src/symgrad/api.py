@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 from symgrad.errors import ArgumentError
 from symgrad.ir.types import ArrayType, parse_type
 from symgrad.runtime.compiled import Compiled
-from symgrad.runtime.late import CHECKS, ELEMENTWISE, MARKED, TRACER, late
-from symgrad.runtime.marks import Checkpointed
+from symgrad.runtime.late import CHECKS, ELEMENTWISE, TRACER, late
 from symgrad.runtime.options import Argnums, Budget, Options, numbers, options
 from symgrad.runtime.program import INTERPRETER
 from symgrad.runtime.request import Mode, Request
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from symgrad.runtime.check_report import CheckReport
 
 Fn: TypeAlias = Callable[..., Any]
-Call = TypeVar("Call", bound=Fn)
 
 
 def _request(mode: Mode, argnums: Argnums, has_aux: object) -> Request:
@@ -350,50 +348,6 @@ def check_grads(
 def stop_gradient(x: Any) -> Any:
     """x, a constant to differentiation; for a dict, list, tuple or dataclass, each array of it."""
     return tree_map(late(ELEMENTWISE).stop_gradient, x)
-
-
-@overload
-def checkpoint(fn: Call) -> Call: ...
-@overload
-def checkpoint(fn: None = None) -> Callable[[Call], Call]: ...
-def checkpoint(fn: Fn | None = None) -> Any:
-    """Decorator: what a call of `fn` computes is not kept for the reverse sweep, which runs it again.
-
-    Kept is what the call reads from outside: its arguments, and arrays of closures. The value and the
-    derivatives have the same bits as without the mark. Calls nest, take and return what they like, and may be
-    in loops and branches; outside of compiled code they are plain calls.
-
-    `save` marks values in such a function that are kept all the same.
-
-    >>> import numpy as np
-    >>> @checkpoint
-    ... def layer(x, w):
-    ...     return np.tanh(x @ w)
-    >>> loss = compile_grad(lambda w, x: np.sum(layer(layer(x, w), w)), target="interpreter")
-    >>> value, gradient = loss(np.eye(2), np.ones((3, 2)))
-    """
-    if fn is None:
-        return checkpoint
-    _check_callable(fn, "checkpoint")
-    return Checkpointed(fn)
-
-
-def save(x: Any) -> Any:
-    """x, of which the reverse sweep, if it reads it, reads what was computed first.
-
-    It is not computed again: not in a function under `checkpoint`, nor because that is cheap, nor to keep a
-    memory budget. For a dict, list, tuple or dataclass, each array of it; it is x where nothing is traced.
-    """
-    return late(MARKED).save(x)
-
-
-def recompute(x: Any) -> Any:
-    """x, which is not kept for the reverse sweep: where that reads it, it computes it again.
-
-    What x is made of is kept for that, unless it is marked, too. For a dict, list, tuple or dataclass, each
-    array of it; it is x where nothing is traced. What is marked `save` as well is kept.
-    """
-    return late(MARKED).recompute(x)
 
 
 def spec(text: str) -> ArrayType:

@@ -6,6 +6,7 @@ before, when its turn comes: nothing that depends on one may share a kernel with
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -32,6 +33,7 @@ class Span:
         return self.after <= self.first
 
 
+NOWHERE = Span(sys.maxsize, 0)  # of no ops
 Spans = dict[Value, Span]  # by the results of ops
 
 

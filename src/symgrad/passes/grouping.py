@@ -17,7 +17,7 @@ from symgrad.ir.core import Op, Value
 from symgrad.ir.dims import Ranges, Shape
 from symgrad.ir.opdef import ArgReduce, Gather, Reduce, Scalar, Scatter, Update
 from symgrad.ir.overwriting import is_unit_move, without_units
-from symgrad.passes.fences import Span
+from symgrad.passes.fences import NOWHERE, Span
 from symgrad.passes.members import is_member, space_of, stored_operands
 from symgrad.passes.reads import Reads
 from symgrad.passes.versions import Versions, harmless
@@ -42,10 +42,10 @@ class Group:
 
     space: Shape
     height: int  # greater than that of every group that reads its results
-    span: Span
     open: bool = True  # whether groups and ops that read the same may join
     update: Op | None = None  # the one op whose result is stored, if it writes over an array in places
     ops: list[Op] = field(default_factory=lambda: list[Op]())  # in no order, until it is complete
+    span: Span = NOWHERE  # of the ops
 
     @property
     def full(self) -> bool:
@@ -168,7 +168,7 @@ class Grouping:
                 if self._fits(op, group, space):
                     return group
         least = uses.stored_above if op in self._free else uses.least(None)
-        new = Group(space, max(least, self._above_later(op, None)), self._spans[op], not alone, update)
+        new = Group(space, max(least, self._above_later(op, None)), not alone, update)
         self.groups.append(new)
         self._recent.setdefault(space, []).append(new)
         return new

@@ -12,6 +12,7 @@ CHECKS = "symgrad.runtime.checks"
 COMPILER = "symgrad.runtime.compiler"
 COMPLEX = "symgrad.runtime.complex_entry"
 DEVICES = "symgrad.runtime.devices"  # loads llvmlite
+PLACES = "symgrad.trace.places"
 PRINTER = "symgrad.codegen.llvm_program"  # loads llvmlite
 ELEMENTWISE = "symgrad.ir.ops.elementwise"
 EXPLAIN = "symgrad.runtime.explain"

@@ -15,7 +15,7 @@ from symgrad.ir.builder import Builder
 from symgrad.ir.core import Block, Op, Value
 from symgrad.ir.opdef import Flow, Mark
 from symgrad.ir.ops.marks import again
-from symgrad.ir.regions import checkpoint_op, emit, flow_of
+from symgrad.ir.regions import Values, checkpoint_op, emit, flow_of
 from symgrad.ir.types import ArrayType
 from symgrad.passes.autodiff.activity import reached_in, varying_in
 from symgrad.passes.autodiff.bars import Bar, Bars, Mask, contribute
@@ -23,16 +23,18 @@ from symgrad.passes.autodiff.rules import zeros
 from symgrad.passes.autodiff.sweep import Sweep
 from symgrad.trace.tracer import Tracer
 
+_FENCES = (Mark.FENCE, Mark.AGAIN)
+
 
 def pull_back_marked(op: Op, bars: Bars, active: set[Value], sweep: Sweep) -> None:
     """Add the cotangents of the operands of a `checkpoint`, given those of its results."""
     forward = _saving(op)
     saved = forward.results[len(op.results) :]
-    body = _anew(_given(op.regions[0])[0])
+    body, heads = _anew(_given(op.regions[0])[0])
     barred = [r in bars and r in active for r in op.results]
     vary = varying_in(body, [v in active for v in (*op.operands, *saved)])
     hit = reached_in(body, barred, vary)
-    wanted = [k for k in range(len(op.operands)) if body.params[k] in hit]
+    wanted = [k for k in range(len(op.operands)) if heads[k] in hit]
     reverse = _Reverse(sweep.inside(body, {}))
     for r, result, has in zip(op.results, body.results, barred, strict=True):
         if has and result in vary:
@@ -40,9 +42,9 @@ def pull_back_marked(op: Op, bars: Bars, active: set[Value], sweep: Sweep) -> No
     # A piece is not worth to be laid into zeros for that: it is added afterwards.
     through = {v: k for k in reversed(wanted) if (v := op.operands[k]) in bars and bars[v].dense}
     for v, k in through.items():
-        reverse.seed(body.params[k], bars.pop(v))
-    found = sweep.modes.run(body.ops, reverse.seeds, [body.params[k] for k in wanted], reverse.inner)
-    bars_of = [found.get(body.params[k]) for k in wanted]
+        reverse.seed(heads[k], bars.pop(v))
+    found = sweep.modes.run(body.ops, reverse.seeds, [heads[k] for k in wanted], reverse.inner)
+    bars_of = [found.get(heads[k]) for k in wanted]
     types = [body.params[k].type for k in wanted]
     results, masks = reverse.leaving(bars_of, types)
     block = reverse.inner.recorder.block((*body.params, *(p for _, p in reverse.entering)), results)
@@ -52,7 +54,11 @@ def pull_back_marked(op: Op, bars: Bars, active: set[Value], sweep: Sweep) -> No
     for j, k in enumerate(wanted):
         at = masks.get(j)
         mask = None if at is None else Tracer(made[at], sweep.recorder)
-        contribute(bars, op.operands[k], Bar(Tracer(made[j], sweep.recorder), mask and _mask_of(mask)))
+        contribute(
+            bars,
+            op.operands[k],
+            Bar(Tracer(made[j], sweep.recorder), None if mask is None else _mask_of(mask)),
+        )
 
 
 def _mask_of(mask: Tracer) -> Mask:
@@ -92,11 +98,19 @@ class _Reverse:
         return results, masks
 
 
-def _anew(block: Block) -> Block:
-    """The block with values of its own, which reads its params anew."""
+def _anew(block: Block) -> tuple[Block, Values]:
+    """The block with values of its own, and its params as it reads them, anew and not as a fence has them."""
     builder = Builder()
     params = [Value(p.type, p.hint) for p in block.params]
-    return builder.block(params, builder.inline(block, [builder.emit(again, (p,)) for p in params]))
+    heads = tuple(builder.emit(again, (p,)) for p in params)
+    fences = [op for op in block.ops if op.opdef.mark in _FENCES and op.operands[0] in block.params]
+    behind = {op.result: op.operands[0] for op in fences}
+    ops = [
+        replace(op, operands=tuple(behind.get(v, v) for v in op.operands))
+        for op in block.ops if op not in fences
+    ]  # fmt: skip
+    bare = Block(block.params, tuple(ops), tuple(behind.get(v, v) for v in block.results))
+    return builder.block(params, builder.inline(bare, heads)), heads
 
 
 # ---- what a region saves ----------------------------------------------------------------------------------
