@@ -97,7 +97,7 @@ def _settled(op: Op, used: set[Value]) -> tuple[Op, tuple[Block, ...]]:
             raise raised(UnsupportedError(
                 f"an array of type {op.results[k].type} leaves a function under symgrad.checkpoint",
                 loc=op.loc, why="its size is counted in the function, and known nowhere else",
-                cure="take the elements that a mask selects before or after the call",
+                cure="take that part outside: of what is passed, or of what is returned",
             ))  # fmt: skip
     results = tuple(op.results[k] for k in kept)
     block = Block(body.params, body.ops, tuple(body.results[k] for k in kept))
