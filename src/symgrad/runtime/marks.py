@@ -61,9 +61,10 @@ def checkpoint(fn: None = None) -> Callable[[Call], Call]: ...
 def checkpoint(fn: Callable[..., Any] | None = None) -> Any:
     """Decorator: what a call of `fn` computes is not kept for the reverse sweep, which runs it again.
 
-    Kept is what the call reads from outside: its arguments, and arrays of closures. The value and the
-    derivatives have the same bits as without the mark. Calls nest, take and return what they like, and may be
-    in loops and branches; outside of compiled code they are plain calls.
+    Kept is what the call reads from outside: its arguments, and arrays of closures. Calls nest, take and
+    return what they like, write into what they like, and may be in loops and branches; outside of compiled
+    code they are plain calls. Value and derivatives are those without the mark, to the order in which
+    compiled code adds up sums.
 
     `save` marks values in such a function that are kept all the same.
 

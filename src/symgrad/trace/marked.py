@@ -81,9 +81,10 @@ def settled(block: Block) -> Block:
     for op in block.ops:
         regions = tuple(map(settled, op.regions))
         if flow_of(op) is Flow.AGAIN:
+            if used.isdisjoint(op.results):
+                continue
             op, regions = _settled(op, used)
-        if op.results or not op.regions:
-            ops.append(op if regions == op.regions else replace(op, regions=regions))
+        ops.append(op if regions == op.regions else replace(op, regions=regions))
     return Block(block.params, tuple(ops), block.results) if tuple(ops) != block.ops else block
 
 

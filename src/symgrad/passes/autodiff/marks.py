@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from symgrad.ir.builder import Builder
 from symgrad.ir.core import Op, Value
+from symgrad.ir.index_names import binds_after
 from symgrad.ir.opdef import Mark, Remap, View
 from symgrad.ir.ops.marks import again
 
@@ -85,8 +86,8 @@ def marks_of(ops: Sequence[Op]) -> Marks:
     while todo:
         v = todo.pop()
         op = makers.get(v)
-        if op is None or v in remade or same.get(v, v) in kept:
-            continue
+        if op is None or v in remade or same.get(v, v) in kept or binds_after(op):
+            continue  # a name is bound once
         remade[v] = op
         if isinstance(op.opdef.lowering, View | Remap) and len(op.operands) == 1:
             todo.append(op.operands[0])
