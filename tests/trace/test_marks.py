@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -106,6 +107,16 @@ def test_a_decorated_function_is_like_the_function() -> None:
     assert documented.__doc__ == "What it says."
     assert documented.__name__ == "documented"
     assert repr(documented) == "<symgrad checkpoint of documented>"
+
+
+@checkpoint
+def pickled(x: Any) -> Any:
+    return np.sin(x)
+
+
+def test_a_decorated_function_can_be_sent_to_other_processes() -> None:
+    assert pickle.loads(pickle.dumps(pickled)) is pickled
+    assert pickle.loads(pickle.dumps(checkpoint(np.sum)))(X) == np.sum(X)
 
 
 class Net:

@@ -50,6 +50,10 @@ class Checkpointed(Wrapping):
         """What it asks of the function."""
         return "checkpoint"
 
+    def __reduce__(self) -> Any:
+        """By name where the name means this very object, else by the function."""
+        return self.found_by_name() or (Checkpointed, (self.fn,))
+
     def __repr__(self) -> str:
         return f"<symgrad checkpoint of {getattr(self.fn, '__name__', self.fn)}>"
 
