@@ -77,6 +77,9 @@ def test_value_and_gradient_have_the_same_bits(program: Program) -> None:
 def test_every_stage_reads_back_and_computes_the_same(program: Program) -> None:
     asked = symgrad.value_and_grad(of(program)[1], argnums=(0, 1)).program(W, X)
     verify(asked.traced.function)
+    # What is found of a value in one region must not be taken for true in another one.
+    made = [v for op in walk(asked.joint.body) for v in op.results]
+    assert len(made) == len(set(made))
     stages: list[Function] = [asked.joint, asked.optimized, asked.fused]
     texts = [format_function(function) for function in (asked.traced.function, *stages)]
     assert [format_function(parse_function(text)) for text in texts] == texts

@@ -20,7 +20,7 @@ class Wrapping(ABC):
         """What it asks of the function, as text that means the same in every process."""
 
     def found_by_name(self) -> str | None:
-        """The name of the function, if it is that of this very object; None if it is nothing else's, either."""
+        """The name of the function, if this very object has it; None if the function has, or nothing."""
         name = getattr(self.fn, "__qualname__", "")
         holder: Any = sys.modules.get(getattr(self.fn, "__module__", None) or "")
         for part in name.split("."):

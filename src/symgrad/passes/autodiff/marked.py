@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from symgrad.errors import UnsupportedError
 from symgrad.ir.analysis import walk
-from symgrad.ir.builder import Builder
+from symgrad.ir.builder import Builder, copied
 from symgrad.ir.core import Block, Op, Value
 from symgrad.ir.opdef import Flow, Mark
 from symgrad.ir.ops.marks import again
@@ -110,7 +110,7 @@ def _anew(block: Block) -> tuple[Block, Values]:
         for op in block.ops if op not in fences
     ]  # fmt: skip
     bare = Block(block.params, tuple(ops), tuple(behind.get(v, v) for v in block.results))
-    return builder.block(params, builder.inline(bare, heads)), heads
+    return builder.block(params, builder.inline(copied(bare), heads)), heads
 
 
 # ---- what a region saves ----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from symgrad.ir.builder import Builder
+from symgrad.ir.builder import Builder, copied
 from symgrad.ir.core import Op, Value
 from symgrad.ir.index_names import binds_after
 from symgrad.ir.opdef import Mark, Remap, View
@@ -61,7 +61,8 @@ class Marks:
             for v in op.operands
         )
         results = tuple(Value(r.type, r.hint) for r in op.results)
-        builder.append(replace(op, operands=operands, results=results))
+        regions = tuple(map(copied, op.regions))
+        builder.append(replace(op, operands=operands, results=results, regions=regions))
         now = len(builder.ops)
         self.instances.update(
             (old, _Instance(new, now)) for old, new in zip(op.results, results, strict=True)
