@@ -46,7 +46,7 @@ def check(function: Function, seed: int) -> None:
 
 
 @given(region_programs(max_steps=8), st.integers(0, 1000))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_marks_change_nothing(function: Function, seed: int) -> None:
     check(function, seed)
 
