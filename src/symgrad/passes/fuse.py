@@ -22,6 +22,7 @@ from symgrad.ir.ops import kernel
 from symgrad.ir.ops.shapes import reshape
 from symgrad.ir.overwriting import is_alias, is_unit_move
 from symgrad.ir.regions import as_for, as_while, flow_of
+from symgrad.passes.crossing import Crossing, crossing
 from symgrad.passes.fences import Spans, spans_of, unfenced
 from symgrad.passes.free import free_ops
 from symgrad.passes.grouping import Group, Grouping
@@ -42,8 +43,13 @@ def fuse(function: Function) -> Function:
 def _fused(block: Block, ranges: Ranges, own: Set[Value], spans: Spans) -> Block:
     """The block with its work in kernels; `own` are the params whose memory it may write over."""
     ranges = ranges_within(block, ranges)
-    block = widen(block, ranges)
-    return _Fuser(_with_views(block, ranges), ranges, own, spans).block()
+    block = _with_views(widen(block, ranges), ranges)
+    free = free_ops(block, ranges)
+    late = frozenset(op for op, span in spans_of(block, spans).items() if span.after)
+    found = crossing(block, free, ranges, late)
+    if found.block is not block:
+        free = free_ops(found.block, ranges)
+    return _Fuser(found, free, ranges, own, spans).block()
 
 
 # ---- before: what must lie in memory ----------------------------------------------------------------------
@@ -110,11 +116,13 @@ def _with_copies(body: Block, carried: Sequence[Value]) -> Block:
 class _Fuser:
     """Builds the fused block."""
 
-    def __init__(self, block: Block, ranges: Ranges, own: Set[Value], spans: Spans) -> None:
+    def __init__(
+        self, found: Crossing, free: frozenset[Op], ranges: Ranges, own: Set[Value], spans: Spans
+    ) -> None:
         self.ranges = ranges
         self.spans = spans
+        block = found.block
         self.makers = defs(block)
-        free = free_ops(block, ranges)
         stored = _stored(block, self.makers, free)
         free -= {op for op in free if op.result in stored and _stays_view(op)}
         stored = {v for v in stored if self.makers[v] in free}
@@ -123,7 +131,8 @@ class _Fuser:
         self.free = reads.free
         self.old = self.versions.block
         self.position = {op: k for k, op in enumerate(self.old.ops)}
-        self.grouping = Grouping(self.versions, reads, stored, ranges, spans_of(self.old, spans))
+        placed = spans_of(self.old, spans)
+        self.grouping = Grouping(self.versions, reads, stored, ranges, placed, found.early)
         self.new: dict[Value, Value] = {param: param for param in block.params}  # values of the new block
 
     def block(self) -> Block:
