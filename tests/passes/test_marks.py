@@ -280,3 +280,21 @@ def test_marks_that_nothing_reads_leave_no_trace() -> None:
     assert [op.opdef for op in value.fused.body.ops] == [
         op.opdef for op in symgrad.compile(chain(layer)).program(weights(), X).fused.body.ops
     ]
+
+
+CROSSING = """func @crossing(%x: f64[100000], %y: f64[100000]) -> (f64[], f64[100000]) {
+  %0 = pow %x, %y : f64[100000]
+  %1 = sum %0 {axes=(0,)} : f64[]
+  %2 = broadcast %1 {axes=(0,)} : f64[100000]
+  %3 = again %x : f64[100000]
+  %4 = pow %3, %y : f64[100000]
+  %5 = mul %4, %2 : f64[100000]
+  return %1, %5
+}"""
+
+
+def test_what_is_made_again_is_not_stored_though_that_is_cheaper() -> None:
+    first, second = PASSES["fuse"](parse_function(CROSSING)).body.ops
+    for kernel in (first, second):
+        assert sum(op.opdef is OPS["pow"] for op in kernel.regions[0].ops) == 1
+    assert [v.type.rank for v in first.results] == [0]
