@@ -14,7 +14,8 @@ from functools import cached_property
 from symgrad.errors import MemoryBudgetError
 from symgrad.ir.core import Function
 from symgrad.passes.cost import seconds
-from symgrad.passes.memory import MemoryReport, arena_bytes, memory, memory_report
+from symgrad.passes.memory import arena_bytes, memory
+from symgrad.passes.memory_report import MemoryReport, memory_report
 from symgrad.passes.remat.problem import Problem
 from symgrad.passes.remat.program import rebuilt
 from symgrad.passes.remat.schedule import Schedule, cost, peak, whole

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from symgrad.ir.core import Block, Function, Op, Value, with_body
 from symgrad.ir.overwriting import is_alias
+from symgrad.passes.forward_part import REPEATED
 from symgrad.passes.remat.problem import Problem, only
 from symgrad.passes.remat.schedule import Run
 
@@ -20,7 +21,8 @@ def rebuilt(problem: Problem, schedule: Sequence[Run]) -> Function:
         unit = problem.units[run.unit]
         if run.unit in seen:
             wanted = [problem.buffers[b] for b in unit.makes if b in run.makes]
-            builder.again(only(unit.op, wanted))
+            op = only(unit.op, wanted)
+            builder.again(op if op.loc is None else replace(op, loc=op.loc.through(REPEATED)))
         else:
             builder.again(unit.op)
         seen.add(run.unit)
