@@ -298,3 +298,10 @@ def test_what_is_made_again_is_not_stored_though_that_is_cheaper() -> None:
     for kernel in (first, second):
         assert sum(op.opdef is OPS["pow"] for op in kernel.regions[0].ops) == 1
     assert [v.type.rank for v in first.results] == [0]
+
+
+@pytest.mark.parametrize("transform", [symgrad.grad, symgrad.value_and_grad])
+def test_residuals_are_what_regions_read(transform: Callable[..., Any]) -> None:
+    """What is made again belongs to the reverse sweep, also where the report goes by lines."""
+    report = transform(grouped(rich, 3)).memory(weights(), X)
+    assert 2 * BUFFER <= report.most_residuals <= 3 * BUFFER

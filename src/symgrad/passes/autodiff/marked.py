@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from symgrad.errors import UnsupportedError
 from symgrad.ir.analysis import walk
-from symgrad.ir.builder import Builder, copied
+from symgrad.ir.builder import Builder
 from symgrad.ir.core import Block, Op, Value
 from symgrad.ir.opdef import Flow, Mark
 from symgrad.ir.ops.marks import again
@@ -19,6 +19,7 @@ from symgrad.ir.regions import Values, checkpoint_op, emit, flow_of
 from symgrad.ir.types import ArrayType
 from symgrad.passes.autodiff.activity import reached_in, varying_in
 from symgrad.passes.autodiff.bars import Bar, Bars, Mask, contribute
+from symgrad.passes.autodiff.marks import run_again
 from symgrad.passes.autodiff.rules import zeros
 from symgrad.passes.autodiff.sweep import Sweep
 from symgrad.trace.tracer import Tracer
@@ -110,7 +111,7 @@ def _anew(block: Block) -> tuple[Block, Values]:
         for op in block.ops if op not in fences
     ]  # fmt: skip
     bare = Block(block.params, tuple(ops), tuple(behind.get(v, v) for v in block.results))
-    return builder.block(params, builder.inline(copied(bare), heads)), heads
+    return builder.block(params, builder.inline(run_again(bare), heads)), heads
 
 
 # ---- what a region saves ----------------------------------------------------------------------------------

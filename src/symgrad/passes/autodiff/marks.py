@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from symgrad.ir.builder import Builder, copied
-from symgrad.ir.core import Op, Value
+from symgrad.ir.core import Block, Op, Value, map_regions
 from symgrad.ir.index_names import binds_after
 from symgrad.ir.opdef import Mark, Remap, View
 from symgrad.ir.ops.marks import again
+from symgrad.passes.autodiff.rules import through
 
 # An instance is read by adjoint ops that are at most so many ops apart: those of ops that stand near each
 # other. Between others it is not kept.
@@ -61,12 +62,22 @@ class Marks:
             for v in op.operands
         )
         results = tuple(Value(r.type, r.hint) for r in op.results)
-        regions = tuple(map(copied, op.regions))
-        builder.append(replace(op, operands=operands, results=results, regions=regions))
+        again_ = run_again(Block(op.operands, (op,), op.results)).ops[0]
+        builder.append(replace(again_, operands=operands, results=results))
         now = len(builder.ops)
         self.instances.update(
             (old, _Instance(new, now)) for old, new in zip(op.results, results, strict=True)
         )
+
+
+def run_again(block: Block) -> Block:
+    """The block with values of its own, whose ops belong to the reverse sweep."""
+    return _derived(copied(block))
+
+
+def _derived(block: Block) -> Block:
+    ops = (replace(map_regions(op, _derived), loc=through(op.loc, "vjp")) for op in block.ops)
+    return replace(block, ops=tuple(ops))
 
 
 def marks_of(ops: Sequence[Op]) -> Marks:
