@@ -29,6 +29,7 @@ from symgrad.api import (
 )
 from symgrad.runtime.compiled import Compiled
 from symgrad.runtime.late import late
+from symgrad.runtime.marks import checkpoint, recompute, save
 from symgrad.trace.trees import register_pytree_node
 
 if TYPE_CHECKING:
@@ -40,9 +41,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "Compiled", "__version__", "check_grads", "compile", "compile_grad", "cond", "errors", "fori_loop",
-    "format_function", "grad", "interpret", "jvp", "parse_function", "register_pytree_node", "scan", "spec",
-    "stop_gradient", "trace", "value_and_grad", "vjp", "while_loop",
+    "Compiled", "__version__", "check_grads", "checkpoint", "compile", "compile_grad", "cond", "errors",
+    "fori_loop", "format_function", "grad", "interpret", "jvp", "parse_function", "recompute",
+    "register_pytree_node", "save", "scan", "spec", "stop_gradient", "trace", "value_and_grad", "vjp",
+    "while_loop",
 ]  # fmt: skip
 
 # Names that are found when they are first used, for what defines them takes time to load.

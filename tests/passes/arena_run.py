@@ -106,7 +106,7 @@ def _run(
             region = branch.then if operands[0] else branch.otherwise
             _move(_run_region(region, operands[1:], memory, indices, ()), results)
             found = results
-        case Flow.ONCE | None:
+        case Flow.ONCE | Flow.AGAIN | None:
             computed = run_block(_body(op), tuple(operands), indices)
             found = [memory.array(v, indices, rows) for v in op.results]
             makers = defs(_body(op))

@@ -30,7 +30,7 @@ def _block(block: Block, given: Places, inside: bool) -> Iterator[Copied]:
         match flow_of(op):
             case None:
                 pass
-            case Flow.ONCE:
+            case Flow.ONCE | Flow.AGAIN:
                 yield from _kernel(op, at, inside)
             case Flow.FOR:
                 loop = as_for(op)

@@ -112,7 +112,7 @@ class _Regions:
                 self.cond(op, scope)
             case Flow.ONCE | None if isinstance(op.opdef.lowering, Measure):
                 self.measure(op, scope)
-            case Flow.ONCE | None:
+            case Flow.ONCE | Flow.AGAIN | None:
                 if not self._is_alias(op, scope):
                     self.compute(op, scope)
 

@@ -88,6 +88,19 @@ class Builder:
         return Block(tuple(params), tuple(self.ops), tuple(results))
 
 
+def copied(block: Block) -> Block:
+    """The block with values of its own, in its regions too."""
+    values = {p: Value(p.type, p.hint) for p in block.params}
+    ops: list[Op] = []
+    for op in block.ops:
+        fresh = tuple(Value(r.type, r.hint) for r in op.results)
+        values.update(zip(op.results, fresh, strict=True))
+        operands, regions = tuple(values[v] for v in op.operands), tuple(map(copied, op.regions))
+        ops.append(Op(op.opdef, operands, fresh, op.attrs, regions, op.loc))
+    params = tuple(values[p] for p in block.params)
+    return Block(params, tuple(ops), tuple(values[r] for r in block.results))
+
+
 def _demand_real(opdef: OpDef, operands: Sequence[Value]) -> None:
     """Raise where an operand of an op without a meaning for complex numbers is complex."""
     found = next((v.type for v in operands if v.type.is_complex), None)

@@ -92,7 +92,7 @@ def run_control(op: Op, operands: tuple[Array, ...], indices: Indices | None = N
     """The results of an op with regions."""
     indices = {} if indices is None else indices
     match flow_of(op):
-        case Flow.ONCE:
+        case Flow.ONCE | Flow.AGAIN:
             return run_block(op.regions[0], operands, indices)
         case Flow.FOR:
             return _run_for(op, operands, indices)

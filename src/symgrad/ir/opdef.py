@@ -264,6 +264,7 @@ class Flow(Enum):
     FOR = "for"  # one region, for each index
     WHILE = "while"  # two regions, as long as the first says so
     BRANCH = "branch"  # one of two regions
+    AGAIN = "again"  # one region, once; reverse mode keeps nothing of it, and runs it again
 
 
 @dataclass(frozen=True)
@@ -328,6 +329,15 @@ class Staged(ABC):
 _BY_PARTS = Linear | Multilinear | Select | ByRegions  # derivatives of ops that pairs need no rule for
 
 
+class Mark(Enum):
+    """How the value of an op that is the identity is to be treated."""
+
+    SAVE = "save"  # the reverse sweep reads it as it was computed first
+    RECOMPUTE = "recompute"  # it is computed again where the reverse sweep reads it
+    FENCE = "fence"  # no rule looks behind it
+    AGAIN = "again"  # a fence, of which no two are one: what is computed from it is computed again
+
+
 @dataclass(frozen=True)
 class Part:
     """What an op gives is part of what a larger one gives, on the same operands and attributes."""
@@ -355,6 +365,7 @@ class OpDef:
     commutative: bool = False  # two operands may change places: the same bits come out
     law: Law | None = None  # what it makes of operands that are shifted or scaled
     part: Part | None = None  # it is taken from there where that is computed anyway
+    mark: Mark | None = None  # it is the identity, and its value is to be treated so
     # fn(*xs, **attrs), complex operands as pairs (re, im) -> the pair that the result is, or the real result
     on_pairs: Callable[..., Any] | None = None
 

@@ -52,6 +52,8 @@ def can_overwrite(op: Op, operand: Value, result: Value, ranges: Ranges) -> bool
     match flow:
         case None:
             return _keeps_position(op, {operand}) and not _combines(op)
+        case Flow.AGAIN:
+            return False
         case Flow.ONCE:
             return _kernel_can(op, operand, result, ranges)
         case Flow.FOR:

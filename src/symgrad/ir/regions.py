@@ -16,7 +16,7 @@ from symgrad.ir.builder import Builder
 from symgrad.ir.core import Attr, Block, Op, Value, sorted_attrs
 from symgrad.ir.dims import Dim
 from symgrad.ir.opdef import Control, Flow
-from symgrad.ir.ops import cond, for_loop, while_loop
+from symgrad.ir.ops import checkpoint, cond, for_loop, while_loop
 from symgrad.ir.types import BOOL, I64, ArrayType, array_type
 
 Values = tuple[Value, ...]
@@ -137,7 +137,7 @@ def result_types(op: Op) -> tuple[ArrayType, ...]:
             trips = dims.index(loop.trips)
             stacks = (stack_type(v.type, trips) for v in rows)
             return (*(v.type for v in carried), array_type(I64), *stacks)
-        case Flow.BRANCH | Flow.ONCE | None:
+        case Flow.BRANCH | Flow.ONCE | Flow.AGAIN | None:
             return tuple(v.type for v in op.regions[0].results)
 
 
@@ -171,6 +171,14 @@ def branch_op(branch: Branch, loc: Loc | None = None, results: Sequence[Value] |
     regions = (branch.then, branch.otherwise)
     made = Op(cond, (branch.predicate, *branch.constants), (), (), regions, loc)
     return _with_results(made, branch.then.results, results)
+
+
+def checkpoint_op(
+    operands: Sequence[Value], body: Block, loc: Loc | None = None, results: Sequence[Value] | None = None
+) -> Op:
+    """The op of a region of which reverse mode keeps nothing, with these results if they exist already."""
+    made = Op(checkpoint, tuple(operands), (), (), (body,), loc)
+    return _with_results(made, body.results, results)
 
 
 def _with_results(op: Op, named_as: Sequence[Value], results: Sequence[Value] | None) -> Op:
@@ -226,6 +234,8 @@ def misfits(op: Op) -> list[str]:
                 "results of one branch", _types(branch.then.results),
                 "results of the other", _types(branch.otherwise.results),
             )  # fmt: skip
+        case Flow.AGAIN:
+            return _differ("operands", _types(op.operands), "params", _types(op.regions[0].params))
         case Flow.ONCE | None:
             return []
 

@@ -145,7 +145,7 @@ def _carries(op: Op) -> int:
             return len(as_for(op).carries)
         case Flow.WHILE:
             return len(as_while(op).carries)
-        case Flow.BRANCH | Flow.ONCE | None:
+        case Flow.BRANCH | Flow.ONCE | Flow.AGAIN | None:
             return 0
 
 
@@ -243,7 +243,7 @@ def _regions(scope: _Scope, op: Op, k: int, stored: Sequence[_Stored], ranges: R
         return _Scope(scope.function, block, inside, entering, outside, rows, op)
 
     match flow:
-        case None | Flow.ONCE:
+        case None | Flow.ONCE | Flow.AGAIN:
             return
         case Flow.FOR:
             body = as_for(op).body

@@ -241,7 +241,7 @@ def regions_fit(op: Op, scope: _Scope) -> Iterable[str]:
             return ()
         case Flow.ONCE:
             return _fused(op)
-        case Flow.FOR | Flow.WHILE | Flow.BRANCH:
+        case Flow.FOR | Flow.WHILE | Flow.BRANCH | Flow.AGAIN:
             found = misfits(op)
             if found:
                 return found

@@ -59,7 +59,7 @@ def _regions(op: Op) -> list[tuple[Block, Set[Value]]]:
             loop = as_while(op)
             carried = frozenset(loop.body.params[: len(loop.carries)])
             return [(loop.test, frozenset()), (loop.body, carried)]
-        case Flow.BRANCH | Flow.ONCE | None:
+        case Flow.BRANCH | Flow.ONCE | Flow.AGAIN | None:
             return [(region, frozenset()) for region in op.regions]
 
 

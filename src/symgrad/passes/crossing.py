@@ -35,10 +35,13 @@ class Crossing:
     early: frozenset[Op]  # those that are computed in the loop of what they read, though readers come later
 
 
-def crossing(block: Block, free: frozenset[Op], ranges: Ranges) -> Crossing:
-    """The block with what crosses chosen anew; `free` are ops that are computed where they are read."""
+def crossing(block: Block, free: frozenset[Op], ranges: Ranges, late: Set[Op] = frozenset()) -> Crossing:
+    """The block with what crosses chosen anew; `free` are ops that are computed where they are read.
+
+    The `late` ones compute again, at their place, what was computed before: no stage before has them.
+    """
     if len(block.ops) <= MAX_OPS and any(_is_large(v, ranges) for op in block.ops for v in op.results):
-        stages = Stages(block, free, ranges)
+        stages = Stages(block, free, ranges, late)
         if any(_is_open(v, stages) for v in stages.of):
             return _Writer(stages, _decided(stages)).written()
     return Crossing(block, frozenset())

@@ -6,11 +6,15 @@ from collections.abc import Hashable
 from dataclasses import replace
 
 from symgrad.ir.core import Block, Function, Op, Value, map_regions, with_body
+from symgrad.ir.opdef import Mark
 from symgrad.ir.printer import format_attr
 
 
 def cse(function: Function) -> Function:
-    """The function with each op that repeats an earlier one replaced by it; those with regions all stay."""
+    """The function with each op that repeats an earlier one replaced by it.
+
+    Those with regions all stay, and so does what is read anew.
+    """
     body = _merged(function.body)
     return function if body is function.body else with_body(function, body)
 
@@ -29,6 +33,10 @@ def _merged(block: Block) -> Block:
             changed |= inner.regions != op.regions
             kept.append(inner)
             number.update((result, len(number)) for result in op.results)
+            continue
+        if op.opdef.mark is Mark.AGAIN:
+            kept.append(op)
+            number[op.result] = len(number)
             continue
         earlier = first.setdefault(_key(op, number), op)
         if earlier is not op:

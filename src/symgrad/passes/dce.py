@@ -46,7 +46,7 @@ def trimmed(op: Op, live: Set[Value]) -> Op:
     """The op without the results, operands and params that are not used, and so are its regions."""
     used = [k for k, result in enumerate(op.results) if result in live]
     match flow_of(op):
-        case Flow.ONCE | Flow.BRANCH:
+        case Flow.ONCE | Flow.AGAIN | Flow.BRANCH:
             lead = 1 if flow_of(op) is Flow.BRANCH else 0
             regions = tuple(_returning(region, used) for region in op.regions)
             return _with(op, used, _used_params(regions), regions, lead)
@@ -123,6 +123,6 @@ def _counted(op: Op, params: Sequence[int]) -> tuple[tuple[str, Attr], ...]:
             attrs["xs"] = sum(k >= first for k in params)
         case Flow.WHILE:
             attrs["carries"] = sum(k < len(as_while(op).carries) for k in params)
-        case Flow.ONCE | Flow.BRANCH | None:
+        case Flow.ONCE | Flow.AGAIN | Flow.BRANCH | None:
             pass
     return sorted_attrs(attrs)

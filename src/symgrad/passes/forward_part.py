@@ -105,5 +105,5 @@ def _carries(op: Op) -> int:
             return len(as_for(op).carries)
         case Flow.WHILE:
             return len(as_while(op).carries)
-        case Flow.ONCE | Flow.BRANCH | None:
+        case Flow.ONCE | Flow.BRANCH | Flow.AGAIN | None:
             return 0

@@ -16,7 +16,7 @@ from symgrad.ir.analysis import uses
 from symgrad.ir.capacity import estimated_bytes
 from symgrad.ir.core import Block, Op, Value
 from symgrad.ir.dims import Ranges
-from symgrad.ir.opdef import Constant, Coordinate, Extent, Remap, Scalar, View
+from symgrad.ir.opdef import Constant, Coordinate, Extent, Mark, Remap, Scalar, View
 from symgrad.ir.overwriting import is_unit_move, only_piece
 from symgrad.passes.members import reads_memory
 from symgrad.passes.repeats import Repeats
@@ -45,7 +45,7 @@ def made_of_less(block: Block, ranges: Ranges) -> frozenset[Op]:
                 continue
             case Remap() | Constant() | Coordinate() | Extent():
                 own = 0
-            case View() if is_unit_move(op):
+            case View() if is_unit_move(op) and not _keeps(op):
                 own = 0
             case Scalar(flops=own, stored=True):
                 pass
@@ -67,6 +67,11 @@ def made_of_less(block: Block, ranges: Ranges) -> frozenset[Op]:
         # More leaves than may be read are as good as the value itself being one, which is not small either.
         leaves[op.result] = read if len(read) <= MAX_LEAVES else frozenset((op.result,))
     return frozenset(found)
+
+
+def _keeps(op: Op) -> bool:
+    """Whether the op gives an array that the user asks to be kept; numbers lie in no memory."""
+    return op.opdef.mark is Mark.SAVE and op.result.type.rank > 0
 
 
 def _worth_copying(op: Op, readers: Mapping[Value, Sequence[Op]], ranges: Ranges) -> bool:

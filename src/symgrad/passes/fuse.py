@@ -23,6 +23,7 @@ from symgrad.ir.ops.shapes import reshape
 from symgrad.ir.overwriting import is_alias, is_unit_move
 from symgrad.ir.regions import as_for, as_while, flow_of
 from symgrad.passes.crossing import Crossing, crossing
+from symgrad.passes.fences import Spans, spans_of, unfenced
 from symgrad.passes.free import free_ops
 from symgrad.passes.grouping import Group, Grouping
 from symgrad.passes.members import is_member, reads_memory, stored_operands
@@ -34,28 +35,31 @@ from symgrad.passes.widen import widen
 
 def fuse(function: Function) -> Function:
     """The function with its work in kernels, in an order in which each value is there when it is read."""
-    body = _fused(function.body, {}, frozenset())
+    body, spans = unfenced(function.body)
+    body = _fused(body, {}, frozenset(), spans)
     return with_body(function, _with_fresh_results(body))
 
 
-def _fused(block: Block, ranges: Ranges, own: Set[Value]) -> Block:
+def _fused(block: Block, ranges: Ranges, own: Set[Value], spans: Spans) -> Block:
     """The block with its work in kernels; `own` are the params whose memory it may write over."""
-    return _fuser(block, ranges_within(block, ranges), own).block()
+    return _fuser(block, ranges_within(block, ranges), own, spans).block()
 
 
 def kernels(block: Block) -> list[frozenset[Value]]:
     """What each kernel of a block of a function would make, and keep to itself, if it were fused."""
-    groups = _fuser(block, ranges_within(block, {}), frozenset()).groups()
+    block, spans = unfenced(block)
+    groups = _fuser(block, ranges_within(block, {}), frozenset(), spans).groups()
     return [frozenset(v for op in group.ops for v in op.results) for group in groups]
 
 
-def _fuser(block: Block, ranges: Ranges, own: Set[Value]) -> _Fuser:
+def _fuser(block: Block, ranges: Ranges, own: Set[Value], spans: Spans) -> _Fuser:
     block = _with_views(widen(block, ranges), ranges)
     free = free_ops(block, ranges)
-    found = crossing(block, free, ranges)
+    late = frozenset(op for op, span in spans_of(block, spans).items() if span.after)
+    found = crossing(block, free, ranges, late)
     if found.block is not block:
         free = free_ops(found.block, ranges)
-    return _Fuser(found, free, ranges, own)
+    return _Fuser(found, free, ranges, own, spans)
 
 
 # ---- before: what must lie in memory ----------------------------------------------------------------------
@@ -122,8 +126,11 @@ def _with_copies(body: Block, carried: Sequence[Value]) -> Block:
 class _Fuser:
     """Builds the fused block."""
 
-    def __init__(self, found: Crossing, free: frozenset[Op], ranges: Ranges, own: Set[Value]) -> None:
+    def __init__(
+        self, found: Crossing, free: frozenset[Op], ranges: Ranges, own: Set[Value], spans: Spans
+    ) -> None:
         self.ranges = ranges
+        self.spans = spans
         block = found.block
         self.makers = defs(block)
         stored = _stored(block, self.makers, free)
@@ -134,7 +141,8 @@ class _Fuser:
         self.free = reads.free
         self.old = self.versions.block
         self.position = {op: k for k, op in enumerate(self.old.ops)}
-        self.grouping = Grouping(self.versions, reads, stored, ranges, found.early)
+        placed = spans_of(self.old, spans)
+        self.grouping = Grouping(self.versions, reads, stored, ranges, placed, found.early)
         self.new: dict[Value, Value] = {param: param for param in block.params}  # values of the new block
 
     def block(self) -> Block:
@@ -188,18 +196,20 @@ class _Fuser:
         """The regions of an op, fused."""
         inside = ranges_inside(op, self.ranges)
         match flow_of(op):
-            case None | Flow.ONCE:
+            case None | Flow.ONCE | Flow.AGAIN:
                 yield from op.regions
             case Flow.FOR:
                 carried, _, _ = as_for(op).split_params()
-                yield _fused(_with_copies(op.regions[0], carried), inside, frozenset(carried))
+                yield _fused(_with_copies(op.regions[0], carried), inside, frozenset(carried), self.spans)
             case Flow.WHILE:
                 loop = as_while(op)
                 carried = loop.body.params[: len(loop.carries)]
-                yield _fused(loop.test, inside, frozenset())
-                yield _fused(_with_copies(loop.body, carried), inside, frozenset(carried))
+                yield _fused(loop.test, inside, frozenset(), self.spans)
+                yield _fused(_with_copies(loop.body, carried), inside, frozenset(carried), self.spans)
             case Flow.BRANCH:
-                yield from (_fused(region, inside, frozenset(region.params)) for region in op.regions)
+                yield from (
+                    _fused(region, inside, frozenset(region.params), self.spans) for region in op.regions
+                )
 
     def _kernel(self, group: Group, outputs: set[Value]) -> Op:
         """The kernel of a group, with the free ops that it reads cloned into its body."""

@@ -71,7 +71,7 @@ def _region_names(op: Op) -> tuple[str, ...]:
             return ("while's test", "while")
         case Flow.BRANCH:
             return ("if", "else")
-        case Flow.ONCE | None:
+        case Flow.ONCE | Flow.AGAIN | None:
             return ()
 
 

@@ -8,7 +8,7 @@ comparison. An op that must read an array before an update writes over it is hig
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
 from symgrad.ir import dims
@@ -17,6 +17,7 @@ from symgrad.ir.core import Op, Value
 from symgrad.ir.dims import Ranges, Shape
 from symgrad.ir.opdef import ArgReduce, Gather, Reduce, Scalar, Scatter, Update
 from symgrad.ir.overwriting import is_unit_move, without_units
+from symgrad.passes.fences import NOWHERE, Span
 from symgrad.passes.members import is_member, kept_apart, reads_memory, space_of, stored_operands
 from symgrad.passes.reads import Reads
 from symgrad.passes.versions import Versions, harmless
@@ -44,6 +45,7 @@ class Group:
     open: bool = True  # whether groups and ops that read the same may join
     update: Op | None = None  # the one op whose result is stored, if it writes over an array in places
     ops: list[Op] = field(default_factory=lambda: list[Op]())  # in no order, until it is complete
+    span: Span = NOWHERE  # of the ops
 
     @property
     def full(self) -> bool:
@@ -85,7 +87,13 @@ class Grouping:
     """The groups of a block, in which each member op and each stored free op has its place."""
 
     def __init__(
-        self, found: Versions, reads: Reads, stored: Set[Value], ranges: Ranges, early: Set[Op] = frozenset()
+        self,
+        found: Versions,
+        reads: Reads,
+        stored: Set[Value],
+        ranges: Ranges,
+        spans: Mapping[Op, Span],
+        early: Set[Op] = frozenset(),
     ) -> None:
         self.heights: dict[Op, int] = {}  # of the ops that stay alone
         self.groups: list[Group] = []
@@ -94,6 +102,7 @@ class Grouping:
         self._pieces = found.pieces
         self._stored = stored  # results of free ops that must lie in memory
         self._ranges = ranges
+        self._spans = spans
         self._early = early  # ops that are placed where their operands are read, not their results
         self._results = frozenset(found.block.results)
         self._group_of: dict[Op, Group] = {}
@@ -132,6 +141,7 @@ class Grouping:
 
     def _join(self, op: Op, group: Group) -> None:
         group.ops.append(op)
+        group.span |= self._spans[op]
         self._group_of[op] = group
         moves = op in self._free or (op in self._pieces and not is_member(op))
         stored = () if moves and not reads_memory(op) else stored_operands(op, self._reads.makers)
@@ -187,7 +197,9 @@ class Grouping:
         return [*found, reader] if op in self._early else [reader, *found]
 
     def _fits(self, op: Op, group: Group, space: Shape) -> bool:
-        if group.full or group.height < self._above_later(op, group) or kept_apart((op,), group.ops):
+        if not (group.span | self._spans[op]).is_whole or kept_apart((op,), group.ops):
+            return False
+        if group.full or group.height < self._above_later(op, group):
             return False
         if group.update is not None:
             return self._feeds(op, group, group.update)

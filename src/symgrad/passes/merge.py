@@ -149,6 +149,9 @@ class _Graph:
         x, y = self.nodes[a].content, self.nodes[b].content
         if a == b or not isinstance(x, Group) or not isinstance(y, Group):
             return
+        span = x.span | y.span
+        if not span.is_whole:
+            return
         between = (self.after[a] & self.before[b]) | (self.after[b] & self.before[a])
         apart = (self.apart[a] & self.bits[b]) | (self.apart[b] & self.bits[a])
         if len(x.ops) + len(y.ops) > MAX_GROUP_OPS or apart or between & ~(self.bits[a] | self.bits[b]):
@@ -156,6 +159,7 @@ class _Graph:
         if kept_apart(x.ops, y.ops):
             return
         x.ops += y.ops
+        x.span = span
         self._absorb(a, b)
 
     def _absorb(self, a: int, b: int) -> None:

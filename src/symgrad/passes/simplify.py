@@ -16,6 +16,7 @@ from symgrad.passes.rules import (
     contractions,
     linalg,
     loops,
+    marks,
     moves,
     pieces,
     reductions,
@@ -25,7 +26,7 @@ from symgrad.passes.rules import (
 
 _FAMILIES = (
     moves.RULES, arithmetic.RULES, sizes.RULES, pieces.RULES, reductions.RULES, contractions.RULES,
-    linalg.RULES, loops.RULES, branches.RULES, regions.RULES,
+    linalg.RULES, loops.RULES, branches.RULES, regions.RULES, marks.RULES,
 )  # fmt: skip
 
 RULES: dict[OpDef, tuple[Rule, ...]] = {

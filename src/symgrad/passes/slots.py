@@ -244,7 +244,7 @@ class _Planner:
     def _regions(self, op: Op, frame: _Frame) -> None:
         inside = ranges_inside(op, frame.facts.ranges)
         match flow_of(op):
-            case None | Flow.ONCE:
+            case None | Flow.ONCE | Flow.AGAIN:
                 return
             case Flow.FOR:
                 self._body(op, as_for(op).body, len(as_for(op).carries), inside)

@@ -6,7 +6,7 @@ longest way. A value that an op of a later stage reads *crosses*.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 
 from symgrad.ir.analysis import defs
@@ -38,8 +38,11 @@ class Reader:
 class Stages:
     """The values of a block with their stages and readers; `free` ops are computed wherever they are read."""
 
-    def __init__(self, block: Block, free: frozenset[Op], ranges: Ranges) -> None:
+    def __init__(
+        self, block: Block, free: frozenset[Op], ranges: Ranges, late: Set[Op] = frozenset()
+    ) -> None:
         self.block, self.free, self.ranges = block, free, ranges
+        self._late = late  # ops that stay where they are
         self.makers: dict[Value, Op] = defs(block)
         self.of: dict[Value, Reader] = {v: self._reader(v, 0) for v in block.params}
         self.runs: dict[Op, int] = {}  # the stage in which an op reads its operands
@@ -56,7 +59,7 @@ class Stages:
 
     def is_point(self, op: Op) -> bool:
         """Whether the op is computed in the loop of its readers, or of what it reads."""
-        return op in self.free or isinstance(op.opdef.lowering, Scalar)
+        return op in self.free or (isinstance(op.opdef.lowering, Scalar) and op not in self._late)
 
     def movable(self, value: Value) -> Op | None:
         """The op that makes a value, if it can be computed at a later stage as well."""

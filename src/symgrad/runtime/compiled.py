@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import pickle
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -83,15 +81,7 @@ class Compiled(Wrapping):
 
     def __reduce__(self) -> Any:
         """By name where the name means this very object, else by the function and what is asked of it."""
-        name = getattr(self.fn, "__qualname__", "")
-        holder: Any = sys.modules.get(getattr(self.fn, "__module__", None) or "")
-        for part in name.split("."):
-            holder = getattr(holder, part, None)
-        if holder is self:
-            return name
-        if holder is not self.fn and holder is not None:
-            raise pickle.PicklingError(f"{name} is another object now, and cannot be found again by its name")
-        return Compiled, (self.fn, self.request, self.options)
+        return self.found_by_name() or (Compiled, (self.fn, self.request, self.options))
 
     # ---- calls that the generated function was not made for ----
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:

@@ -26,6 +26,7 @@ from symgrad.trace.environment import Environment
 from symgrad.trace.fixed import fixed_values
 from symgrad.trace.impure import Refusal, generator_states, make_of
 from symgrad.trace.leaf_kinds import LeafKind, Static, leaf_kind, leaf_test
+from symgrad.trace.marked import settled
 from symgrad.trace.open_regions import check_scope
 from symgrad.trace.origin import is_user_class
 from symgrad.trace.raised import noted, raised
@@ -243,6 +244,7 @@ class _Attempt:
             *(param for param, _ in self.recorder.literals),
         ]
         body = Block(tuple(params), tuple(self.recorder.ops), tuple(results))
+        body = settled(body)
         check_scope(body)
         function = Function(hint(self.request.signature.name), body)
         reliance = Reliance(

@@ -25,6 +25,7 @@ from symgrad.trace.selected import Selected
 from symgrad.trace.storage import State as Contents
 from symgrad.trace.storage import Storage
 from symgrad.trace.tracer import Tracer
+from symgrad.trace.wrapping import Wrapping
 
 MISSING = object()  # what a variable holds that is not bound
 
@@ -156,6 +157,8 @@ class State:
                 self._later(value.at, text)
             case Selected():
                 self._later(value.values, text)
+            case Wrapping():
+                self._later(value.fn, text)
             case MethodType():
                 self._later(value.__func__, text)
                 self._later(value.__self__, text)

@@ -20,6 +20,7 @@ from symgrad.ir.core import Op, Value
 from symgrad.ir.opdef import OpDef
 from symgrad.ir.ops.complexes import complex_, imag, real
 from symgrad.ir.ops.indexing import gather, scatter
+from symgrad.ir.ops.marks import recompute, save
 from symgrad.ir.ops.shapes import flip, reshape, slice_, transpose, update_slice
 from symgrad.trace.places import caller
 from symgrad.trace.raised import raised
@@ -260,7 +261,13 @@ def _undo_imag(recorder: Recorder, x: Callable[[], Value], op: Op, u: Value) -> 
     return recorder.emit(complex_, (recorder.emit(real, (x(),), loc=recorder.loc), u), loc=recorder.loc)
 
 
+def _undo_mark(recorder: Recorder, x: Callable[[], Value], op: Op, u: Value) -> Value:
+    return u
+
+
 _UNDO: dict[OpDef, Undo] = {
+    save: _undo_mark,
+    recompute: _undo_mark,
     real: _undo_real,
     imag: _undo_imag,
     slice_: _undo_slice,

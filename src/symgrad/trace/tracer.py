@@ -59,6 +59,7 @@ class Recorder(Builder):
         self._numbers: dict[Hashable, int] = {}  # of the ways in which values are computed
         self._numbered: dict[Value, int] = {}
         self.extents: dict[Value, Interval] = {}  # between which ends Python integers lie
+        self.behind: dict[Value, tuple[Value, ...]] = {}  # what values that marked regions made depend on
         self.places: dict[Value, Dim] = {}  # what i64 scalars are in terms of these
 
     def literal(self, array: np.ndarray[Any, Any]) -> Value:
@@ -225,7 +226,7 @@ class Recorder(Builder):
             if v not in makers:
                 roots.add(v)
                 continue
-            fresh = [operand for operand in makers[v].operands if operand not in seen]
+            fresh = [x for x in self.behind.get(v, makers[v].operands) if x not in seen]
             seen.update(fresh)
             todo.extend(fresh)
         return roots

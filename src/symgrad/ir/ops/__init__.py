@@ -26,6 +26,7 @@ from symgrad.ir.ops import (
     hermitian,
     indexing,
     linalg,
+    marks,
     normal,
     packing,
     paired,
@@ -39,7 +40,7 @@ from symgrad.ir.ops import (
 )
 from symgrad.ir.ops.constants import DENSE_LIMIT, constant, dim, iota, measure
 from symgrad.ir.ops.contraction import accumulate, axis_sizes, einsum, factors, join_spec, split_spec
-from symgrad.ir.ops.control import cond, for_loop, kernel, while_loop
+from symgrad.ir.ops.control import checkpoint, cond, for_loop, kernel, while_loop
 
 FAMILIES: dict[str, tuple[OpDef, ...]] = {
     "elementwise": elementwise.OPS,
@@ -72,6 +73,7 @@ FAMILIES: dict[str, tuple[OpDef, ...]] = {
     "complex_lu": complex_lu.OPS,
     "constants": constants.OPS,
     "control": control.OPS,
+    "marks": marks.OPS,
 }
 
 OPS: dict[str, OpDef] = {op.name: op for family in FAMILIES.values() for op in family}
@@ -79,10 +81,10 @@ OPS: dict[str, OpDef] = {op.name: op for family in FAMILIES.values() for op in f
 BY_UFUNC: dict[np.ufunc, OpDef] = {op.ufunc: op for op in OPS.values() if op.ufunc is not None}
 
 __all__ = [
-    "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "complex_lu",
+    "BY_UFUNC", "DENSE_LIMIT", "FAMILIES", "OPS", "accumulate", "axis_sizes", "checkpoint", "complex_lu",
     "complex_singular", "complexes", "cond", "constant", "constants", "contraction", "control",
     "determinants", "dim", "eigen", "einsum", "elementwise", "exponential", "factors", "for_loop",
     "fourier", "gamma", "general_eigen", "hermitian", "indexing", "iota", "join_spec", "kernel",
-    "linalg", "measure", "packing", "paired", "reductions", "scans", "shapes", "singular", "sorting",
-    "special", "split_spec", "triangular", "while_loop",
+    "linalg", "marks", "measure", "packing", "paired", "reductions", "scans", "shapes", "singular",
+    "sorting", "special", "split_spec", "triangular", "while_loop",
 ]  # fmt: skip

@@ -35,5 +35,9 @@ while_loop = _control(
 cond = _control(
     "cond", Flow.BRANCH, "the results of the branch that its first operand chooses", "then", "else"
 )
+checkpoint = _control(
+    "checkpoint", Flow.AGAIN,
+    "the results of its body; reverse mode keeps nothing that it computes, and computes it again", "body",
+)  # fmt: skip
 
-OPS: tuple[OpDef, ...] = (kernel, for_loop, while_loop, cond)
+OPS: tuple[OpDef, ...] = (kernel, for_loop, while_loop, cond, checkpoint)

@@ -42,6 +42,9 @@ def results_vary(op: Op, operands: Flags) -> Flags:
             n = len(loop.carries)
             found = _left_by_loop(loop.body, n, operands)
             return [*found[:n], False, *found[n:]]
+        case Flow.AGAIN:
+            (body,) = op.regions
+            return _returned(body, varying_in(body, operands))
         case Flow.BRANCH:
             branch = as_branch(op)
             then, otherwise = (
@@ -101,6 +104,10 @@ def operands_reached(op: Op, results: Flags, vary: Flags) -> Flags:
             loop = as_while(op)
             n = len(loop.carries)
             return _reached_by_loop(loop.body, n, [*results[:n], *results[n + 1 :]], vary)
+        case Flow.AGAIN:
+            (body,) = op.regions
+            hit = reached_in(body, results, varying_in(body, vary))
+            return [p in hit for p in body.params]
         case Flow.BRANCH:
             branch = as_branch(op)
             hits = [

@@ -6,7 +6,7 @@ those of the next.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from heapq import heapify, heappop, heappush
@@ -100,7 +100,9 @@ def _after(op: Op, shifts: Shifts, scope: Scope, held: Set[Value], makers: Maker
         case Flow.FOR | Flow.WHILE:
             return _after_loop(op, shifts, scope, held, makers)
         case Flow.BRANCH:
-            return _after_branch(op, shifts, scope, held)
+            return _after_regions(op, op.operands[1:], shifts, scope, held)
+        case Flow.AGAIN:
+            return _after_regions(op, op.operands, shifts, scope, held)
         case Flow.ONCE:
             return None
         case None:
@@ -108,17 +110,19 @@ def _after(op: Op, shifts: Shifts, scope: Scope, held: Set[Value], makers: Maker
             return None if shift is None else {op.result: shift}
 
 
-def _after_branch(op: Op, shifts: Shifts, scope: Scope, held: Set[Value]) -> Shifts | None:
-    """How the results of a branch move: alike in both regions."""
+def _after_regions(
+    op: Op, operands: Sequence[Value], shifts: Shifts, scope: Scope, held: Set[Value]
+) -> Shifts | None:
+    """How the results of an op move whose regions have these operands: alike in all of them."""
     found: list[dict[int, Shift]] = []
     for region in op.regions:
         inner = scope.inside(op, region)
-        given = zip(region.params, op.operands[1:], strict=True)
+        given = zip(region.params, operands, strict=True)
         moved = followed({p: shifts[v] for p, v in given if v in shifts}, inner, held)
         if moved is None:
             return None
         found.append(_left(moved, inner))
-    same = found[0] == found[1]
+    same = all(one == found[0] for one in found)
     return {op.results[k]: shift for k, shift in found[0].items()} if same else None
 
 
@@ -178,9 +182,10 @@ def ends(shifts: Shifts, scope: Scope, held: Set[Value]) -> bool:
         return not left
     op, outer = scope.outer
     count, heirs = _heirs(op)
-    if max(left) >= count and flow_of(op) is not Flow.BRANCH:
+    loops = flow_of(op) in (Flow.FOR, Flow.WHILE)
+    if max(left) >= count and loops:
         return False  # each row of a stack moves by a δ of its own
-    if flow_of(op) is not Flow.BRANCH:
+    if loops:
         again = followed({scope.block.params[k]: shift for k, shift in left.items()}, scope, held)
         if again is None or _left(again, scope) not in ({}, left):
             return False
@@ -210,5 +215,5 @@ def _heirs(op: Op) -> tuple[int, tuple[Value, ...]]:
         case Flow.WHILE:
             count = len(as_while(op).carries)
             return count, (*op.results[:count], *op.results[count + 1 :])
-        case Flow.BRANCH | Flow.ONCE | None:
+        case Flow.BRANCH | Flow.AGAIN | Flow.ONCE | None:
             return 0, op.results

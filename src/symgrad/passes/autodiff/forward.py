@@ -19,7 +19,16 @@ from symgrad.ir.opdef import (
     Undefined,
     Zero,
 )
-from symgrad.ir.regions import as_branch, as_for, as_while, branch_op, flow_of, for_op, while_op
+from symgrad.ir.regions import (
+    as_branch,
+    as_for,
+    as_while,
+    branch_op,
+    checkpoint_op,
+    flow_of,
+    for_op,
+    while_op,
+)
 from symgrad.passes.autodiff.activity import results_vary
 from symgrad.passes.autodiff.hold import hold
 from symgrad.passes.autodiff.rules import (
@@ -157,6 +166,8 @@ def _push_regions(op: Op, dots: Dots, recorder: Recorder) -> Dots:
             made = _while_with_tangents(op, vary, dots, recorder)
         case Flow.BRANCH:
             made = _branch_with_tangents(op, vary, dots, recorder)
+        case Flow.AGAIN:
+            made = _checkpoint_with_tangents(op, vary, dots, recorder)
         case Flow.ONCE | None:
             raise not_before_fusion(op)
     recorder.append(made)
@@ -256,6 +267,21 @@ def _branch_with_tangents(op: Op, vary: list[bool], dots: Dots, recorder: Record
     constants = (*branch.constants, *(dots[branch.constants[k]].value for k in fixed))
     made = replace(branch, constants=constants, then=blocks[0], otherwise=blocks[1])
     return branch_op(made, op.loc, (*op.results, *(Value(op.results[k].type) for k in ends)))
+
+
+def _checkpoint_with_tangents(op: Op, vary: list[bool], dots: Dots, recorder: Recorder) -> Op:
+    """A `checkpoint` whose region gives the tangents of its results, too."""
+    (body,) = op.regions
+    fixed = [k for k, v in enumerate(op.operands) if v in dots]
+    ends = [k for k, varies in enumerate(vary) if varies]
+    region = _Pushed(body, [body.params[k] for k in fixed], recorder)
+    results = (*body.results, *region.tangents(ends))
+    return checkpoint_op(
+        (*op.operands, *(dots[op.operands[k]].value for k in fixed)),
+        region.block((*body.params, *region.params), results),
+        op.loc,
+        (*op.results, *(Value(op.results[k].type) for k in ends)),
+    )
 
 
 class _Pushed:

@@ -13,6 +13,7 @@ from symgrad.ir.regions import flow_of
 from symgrad.passes.autodiff.bars import Bars
 from symgrad.passes.autodiff.branches import pull_back_branch, undo_branch
 from symgrad.passes.autodiff.loops import pull_back_loop, undo_loop
+from symgrad.passes.autodiff.marked import pull_back_marked
 from symgrad.passes.autodiff.rules import not_before_fusion
 from symgrad.passes.autodiff.sweep import Sweep, Undone
 
@@ -24,6 +25,8 @@ def pull_back_regions(op: Op, bars: Bars, active: set[Value], sweep: Sweep) -> N
             pull_back_loop(op, bars, active, sweep)
         case Flow.BRANCH:
             pull_back_branch(op, bars, active, sweep)
+        case Flow.AGAIN:
+            pull_back_marked(op, bars, active, sweep)
         case Flow.ONCE | None:
             raise not_before_fusion(op)
 

@@ -25,7 +25,7 @@ from symgrad.errors import InternalError
 from symgrad.ir import dims
 from symgrad.ir.core import Op, Value
 from symgrad.ir.index_names import binds_after, bound_by, mentioned
-from symgrad.ir.opdef import Constant, Coordinate, Extent, Gather, Measure, Remap, Scalar, View
+from symgrad.ir.opdef import Constant, Coordinate, Extent, Gather, Mark, Measure, Remap, Scalar, View
 from symgrad.ir.types import ArrayType
 from symgrad.passes.autodiff.restore import Chain, Undo, WayBack
 
@@ -42,6 +42,11 @@ def cheap(op: Op) -> bool:
             return flops <= CHEAP_FLOPS
         case _:
             return False
+
+
+def saves(op: Op) -> bool:
+    """Whether the user asks that what the op gives is kept."""
+    return op.opdef.mark is Mark.SAVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +187,17 @@ class _Ground:
             else []
         )
 
+    def is_saved(self, value: Value) -> bool:
+        """Whether a value is one that is kept if the adjoint part reads it."""
+        op = self.made_by.get(value)
+        return op is not None and saves(op)
+
     def ways(self, value: Value) -> list[Op]:
         """The ops that may make a value again, the best first."""
         if value in self.way.restoring:
             return [self.way.restoring[value]]
         op, reading = self.made_by.get(value), self.way.reading.get(value)
-        own = op is not None and (cheap(op) or value in self.unchanging)
+        own = op is not None and ((cheap(op) and not saves(op)) or value in self.unchanging)
         return [*([op] if op is not None and own else ()), *([] if reading is None else [reading])]
 
 
@@ -290,7 +300,7 @@ class _Needs:
         """Keep what a kept value is cheaply made of instead, where that is smaller."""
         weight = self.ground.split.weight
         for v in sorted(self.kept, key=lambda v: weight(v.type), reverse=True):
-            sources = [] if v in self.ground.way.pieces else self.sources(v)
+            sources = [] if v in self.ground.way.pieces or self.ground.is_saved(v) else self.sources(v)
             if sources and sum(weight(s.type) for s in sources) < weight(v.type):
                 del self.kept[v]
                 self.kept.update(dict.fromkeys(sources))

@@ -81,7 +81,7 @@ def written_into(op: Op, result: Value) -> Value | None:
                 if v.type == result.type and all(chain(b, b.params[i], b.results[k]) for b in blocks):
                     return v
             return None
-        case Flow.WHILE | Flow.ONCE | None:
+        case Flow.WHILE | Flow.ONCE | Flow.AGAIN | None:
             return None
 
 

@@ -82,16 +82,23 @@ def reverse(ops: Sequence[Op], seeds: Bars, wrt: Sequence[Value], sweep: Sweep) 
     for op in reversed(ops):
         if not any(r in active and r in bars for r in op.results):
             continue
+        start = len(sweep.adjoint)
         with recorder.located(through(op.loc, "vjp")):
-            if isinstance(op.opdef.derivative, ByRegions):
-                pull_back_regions(op, bars, active, sweep)
-                continue
-            wanted = [v in active for v in op.operands]
-            found = pull_back(op, bars[op.result], wanted, sweep)
-            for v, bar in zip(op.operands, found, strict=True):
-                if bar is not None:
-                    contribute(bars, v, bar)
+            _pull(op, bars, active, sweep)
+            sweep.heed_marks(start)
     return bars
+
+
+def _pull(op: Op, bars: Bars, active: set[Value], sweep: Sweep) -> None:
+    """Add the cotangents of the operands of an op, given those of its results."""
+    if isinstance(op.opdef.derivative, ByRegions):
+        pull_back_regions(op, bars, active, sweep)
+        return
+    wanted = [v in active for v in op.operands]
+    found = pull_back(op, bars[op.result], wanted, sweep)
+    for v, bar in zip(op.operands, found, strict=True):
+        if bar is not None:
+            contribute(bars, v, bar)
 
 
 def pull_back(op: Op, bar: Bar, wanted: list[bool], sweep: Sweep) -> list[Bar | None]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from symgrad.errors import InternalError
+from symgrad.ir.builder import copied
 from symgrad.ir.core import Op, Value
 from symgrad.ir.index_names import mentioned
 from symgrad.passes.autodiff.residuals import Plan, Split
@@ -106,7 +107,8 @@ class ReverseOps:
             return
         self.done.add(op)
         results = tuple(Value(r.type, r.hint) for r in op.results)
-        self.ops.append(replace(op, operands=tuple(map(self.counterpart, op.operands)), results=results))
+        operands, regions = tuple(map(self.counterpart, op.operands)), tuple(map(copied, op.regions))
+        self.ops.append(replace(op, operands=operands, results=results, regions=regions))
         self.here.update(zip(op.results, results, strict=True))
 
     def _take(self, value: Value) -> None:

@@ -75,7 +75,7 @@ def shift_of(op: Op, shifts: Shifts, makers: Makers) -> Shift | None:
         case Remap(pieces=pieces):
             found = pieces(tuple(v.type for v in op.operands), result.type, dict(op.attrs))
             return _moved(op, found, shifts, makers)
-        case View():
+        case View() if len(op.operands) == 1:
             return _reshaped(op, shifts[op.operands[0]])
         case Contract():
             return _contracted(op, shifts)

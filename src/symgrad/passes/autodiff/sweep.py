@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from symgrad.ir import dims
@@ -12,6 +12,7 @@ from symgrad.ir.core import Block, Op, Value
 from symgrad.ir.index_names import bound_in, fresh_name, ranges_after
 from symgrad.ir.types import ArrayType
 from symgrad.passes.autodiff.bars import Bars
+from symgrad.passes.autodiff.marks import Marks, marks_of
 from symgrad.trace.dispatch import NUMPY
 from symgrad.trace.tracer import Recorder
 
@@ -58,6 +59,7 @@ class Sweep:
     names: IndexNames
     modes: Modes
     count: int  # of the forward ops
+    marks: Marks  # what the adjoint reads in the place of forward values
     given_back: dict[Value, Value] = field(default_factory=lambda: dict[Value, Value]())
     # arrays that were written over since, and the adjoint's values in which they are restored
 
@@ -92,6 +94,16 @@ class Sweep:
         self.recorder.ops[at : at + 1] = by
         self.count += len(by) - 1
 
+    def heed_marks(self, start: int) -> None:
+        """Have the adjoint ops from a position on read what marks ask for, in the place of marked values."""
+        if self.marks.none:
+            return
+        recorder = self.recorder
+        ops, recorder.ops = recorder.ops[self.count + start :], recorder.ops[: self.count + start]
+        for op in ops:
+            operands = tuple(self.marks.read(v, recorder) for v in op.operands)
+            recorder.append(op if operands == op.operands else replace(op, operands=operands))
+
     def undo(self, op: Op, result: Value, before: Value) -> Undone:
         """An op of the block with residuals, and the op that makes an operand again that it wrote into."""
         return self.modes.undo(op, result, before, self)
@@ -102,4 +114,4 @@ def _begun(ops: Sequence[Op], ranges: dims.Ranges, names: IndexNames, modes: Mod
     for op in ops:
         recorder.append(op)
         ranges = ranges_after(op, ranges)
-    return Sweep(recorder, ranges, names, modes, len(recorder.ops))
+    return Sweep(recorder, ranges, names, modes, len(recorder.ops), marks_of(ops))

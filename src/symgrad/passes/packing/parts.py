@@ -85,7 +85,7 @@ def _needed(ops: list[Op], results: set[Value]) -> set[Value]:
 def _needed_operands(op: Op) -> list[int]:
     """The positions of the operands that what jumps in the regions of an op depends on."""
     match flow_of(op):
-        case None | Flow.ONCE:
+        case None | Flow.ONCE | Flow.AGAIN:
             return []
         case Flow.FOR:
             return _needed_params((as_for(op).body,), len(as_for(op).carries))

@@ -101,5 +101,5 @@ def _handed_on(op: Op) -> range:
             return range(len(as_while(op).carries), len(op.operands))
         case Flow.BRANCH:
             return range(1, len(op.operands))
-        case Flow.ONCE | None:
+        case Flow.ONCE | Flow.AGAIN | None:
             return range(0)

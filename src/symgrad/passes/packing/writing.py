@@ -35,7 +35,7 @@ def pack_results(op: Op, wanted: Set[Value], packing: Packing, builder: Builder)
 def _first_row(op: Op) -> int:
     """The position of the first result of which the regions make rows, or the whole."""
     match flow_of(op):
-        case None | Flow.ONCE:
+        case None | Flow.ONCE | Flow.AGAIN:
             return len(op.results)
         case Flow.FOR:
             return len(as_for(op).carries)
@@ -64,7 +64,7 @@ def _packing_inside(op: Op, positions: Sequence[int], packing: Packing) -> Op:
             then, otherwise = (_returning(b, positions, packing) for b in (branch.then, branch.otherwise))
             new = [Value(v.type, v.hint) for v in then.results[len(op.results) :]]
             return branch_op(replace(branch, then=then, otherwise=otherwise), op.loc, (*op.results, *new))
-        case Flow.ONCE | None:
+        case Flow.ONCE | Flow.AGAIN | None:
             return op
 
 

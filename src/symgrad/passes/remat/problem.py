@@ -15,7 +15,7 @@ from symgrad.ir.capacity import estimated_bytes
 from symgrad.ir.core import Block, Function, Op, Value, sorted_attrs
 from symgrad.ir.dims import Dim
 from symgrad.ir.index_names import ENDLESS, mentioned
-from symgrad.ir.opdef import Flow, Measure
+from symgrad.ir.opdef import Flow, Mark, Measure
 from symgrad.ir.ops import measure
 from symgrad.ir.overwriting import is_alias
 from symgrad.ir.regions import flow_of
@@ -49,6 +49,7 @@ class Problem:
     buffers: list[Value] = field(init=False)  # the value that each one is, without its views
     sizes: list[int] = field(init=False)
     makers: list[int] = field(init=False)  # the unit that makes each one
+    saved: frozenset[int] = field(init=False)  # those that the user asks to be kept
     _costs: dict[tuple[int, frozenset[int]], float] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,6 +61,11 @@ class Problem:
         self.buffers = made
         number = {v: k for k, v in enumerate(made)}
         self.sizes = [aligned(estimated_bytes(v.type, self.facts.ranges)) for v in made]
+        self.saved = frozenset(
+            number[roots[v]]
+            for op in body.ops if op.opdef.mark is Mark.SAVE
+            for v in op.results if roots[v] in number
+        )  # fmt: skip
         self.units, self.makers = [], [-1] * len(made)
         for op in body.ops:
             if is_alias(op):
@@ -92,6 +98,10 @@ class Problem:
             for b in unit.reads:
                 found[b].append(unit.number)
         return found
+
+    def can_repeat(self, buffer: int) -> bool:
+        """Whether a buffer may be made again."""
+        return buffer not in self.saved and self.units[self.makers[buffer]].repeatable
 
     def cost(self, unit: Unit, wanted: Iterable[int]) -> float:
         """About how many seconds the unit takes to make these of its buffers alone."""

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from symgrad.ir import dims
-from symgrad.ir.analysis import uses
+from symgrad.ir.analysis import uses, walk
 from symgrad.ir.capacity import estimated_bytes
 from symgrad.ir.core import Block, Op, Value
 from symgrad.ir.dims import Ranges
 from symgrad.ir.index_names import binds_after, mentioned_in
-from symgrad.ir.opdef import Flow
+from symgrad.ir.opdef import Flow, Mark
 from symgrad.ir.regions import ForLoop, as_for, flow_of
 from symgrad.passes.loop_rows import indexed
 
@@ -78,9 +78,14 @@ def reversals(block: Block, ranges: Ranges) -> Iterator[Reversal]:
 
 
 def _is_fixed(loop: ForLoop) -> bool:
-    """Whether the bounds are numbers, and far enough from each other."""
+    """Whether the bounds are numbers, far enough from each other, and the body may run again."""
     known = dims.is_known(loop.lower) and dims.is_known(loop.upper)
-    return known and dims.known(loop.trips) >= MIN_TRIPS
+    return known and dims.known(loop.trips) >= MIN_TRIPS and not saves(loop.body)
+
+
+def saves(body: Block) -> bool:
+    """Whether something in a body is to be kept, whatever it takes."""
+    return any(op.opdef.mark is Mark.SAVE for op in walk(body))
 
 
 def _reversal(

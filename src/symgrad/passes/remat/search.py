@@ -115,10 +115,9 @@ class _Search:
             self.pinned[b] = self.pinned.get(b, 0) + 1
         for b in unit.reads:
             if b not in self.alive:
-                maker = problem.units[problem.makers[b]]
-                if not maker.repeatable:
+                if not problem.can_repeat(b):
                     raise _OverBudgetError
-                self._do(Run(maker.number, frozenset((b,))))
+                self._do(Run(problem.makers[b], frozenset((b,))))
         over = dict(pairs_over(unit, run))
         written = {r: m for r, m in over.items() if self._is_last(r)}
         new = [b for b in run.makes if b not in self.alive]
@@ -156,7 +155,7 @@ class _Search:
         following = self._next(b)
         if following is None:
             return -1.0
-        if not self.problem.units[self.problem.makers[b]].repeatable:
+        if not self.problem.can_repeat(b):
             return float("inf")
         return self._again(b) / (self.problem.sizes[b] ** self.beta * (following - self.now) ** self.alpha)
 

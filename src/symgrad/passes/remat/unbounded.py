@@ -17,6 +17,7 @@ from symgrad.ir.index_names import mentioned, mentioned_in
 from symgrad.ir.opdef import Flow
 from symgrad.ir.regions import ForLoop, Values, WhileLoop, as_for, as_while, flow_of
 from symgrad.passes.loop_rows import indexed
+from symgrad.passes.remat.reversal import saves
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ def unbounded(block: Block, ranges: Ranges) -> Iterator[Unbounded]:
     """The pairs of a block whose stacks nothing else reads, and whose number of steps no other op knows."""
     users = uses(block)
     for op in block.ops:
-        if flow_of(op) is Flow.WHILE:
+        if flow_of(op) is Flow.WHILE and not saves(as_while(op).body):
             stacks = op.results[len(as_while(op).carries) + 1 :]
             readers = {user for v in stacks for user in users[v]}
             others = {name for each in block.ops if each not in readers for name in mentioned(each)}

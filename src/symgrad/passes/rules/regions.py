@@ -61,7 +61,7 @@ def _span(op: Op) -> tuple[int, int, int]:
             return 0, len(as_while(op).carries), len(op.operands)
         case Flow.BRANCH:
             return 1, 0, len(as_branch(op).constants)
-        case Flow.ONCE | None:
+        case Flow.ONCE | Flow.AGAIN | None:
             return 0, 0, 0
 
 
