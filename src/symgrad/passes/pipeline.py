@@ -12,6 +12,7 @@ from typing import TypeAlias
 from symgrad.errors import InternalError, SymgradError
 from symgrad.ir.analysis import op_counts
 from symgrad.ir.core import Function
+from symgrad.ir.launch import Budget
 from symgrad.ir.printer import format_function
 from symgrad.ir.verifier import verify
 from symgrad.passes.accumulate import accumulate
@@ -166,7 +167,7 @@ def optimize(function: Function, runner: PassRunner | None = None) -> Function:
 _FUSING = ("cse", "dce", "accumulate", "double", "fuse")
 
 
-def fused(function: Function, runner: PassRunner, budget: int | None = None) -> Function:
+def fused(function: Function, runner: PassRunner, budget: Budget | None = None) -> Function:
     """The optimized function as kernels and contractions in order.
 
     With a budget, what would take more bytes of the arena is made again where it is read, or row by row.

@@ -8,7 +8,7 @@ from symgrad.codegen.module_source import ModuleSource
 from symgrad.codegen.steps import Module
 from symgrad.codegen.target import TARGETS
 from symgrad.ir.core import Function
-from symgrad.ir.launch import Threads
+from symgrad.ir.launch import Budget, Threads
 from symgrad.passes.blas_form import may_call_blas
 from symgrad.passes.pipeline import PassRunner, fused, optimize
 from symgrad.passes.threads import Threaded, threaded
@@ -20,7 +20,7 @@ class Compilation:
     """One function on its way through the stages, and the runner that remembers its passes."""
 
     def __init__(
-        self, function: Function, transform: Transform, target: str, budget: int | None = None
+        self, function: Function, transform: Transform, target: str, budget: Budget | None = None
     ) -> None:
         self.function = function
         self.budget = budget

@@ -14,7 +14,7 @@ import numpy as np
 from symgrad.errors import Loc
 from symgrad.ir.analysis import walk
 from symgrad.ir.core import Block, Function, Op, map_regions, with_body
-from symgrad.ir.launch import Threads
+from symgrad.ir.launch import Budget, Threads
 from symgrad.ir.opdef import Composed, Gather, Library, Scalar, Scatter
 from symgrad.ir.parser import parse_function
 from symgrad.ir.printer import format_function
@@ -29,13 +29,13 @@ log = logging.getLogger("symgrad.cache")
 
 
 def program_key(
-    traced: Function, transform: Transform, target: str, threads: Threads, budget: int | None = None
+    traced: Function, transform: Transform, target: str, threads: Threads, budget: Budget | None = None
 ) -> str:
     """The name of the program that a transform makes of a traced function."""
     options: dict[str, Json] = {
         "target": target,
         "threads": [threads.most, threads.automatic],
-        "budget": budget,
+        "budget": None if budget is None else [budget.bytes, budget.optimal],
     }
     return cache_key(_text(traced), repr(transform), options, late(DEVICES).cpu)
 

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from symgrad.errors import ArgumentError
-from symgrad.ir.launch import Threads
+from symgrad.ir.launch import Budget, Threads
 from symgrad.runtime.cpus import cpus
 from symgrad.runtime.late import COMPILER, late
 from symgrad.runtime.program import DEFAULT_TARGET, INTERPRETER, ONE
 from symgrad.runtime.request import Argnum
 
 Argnums: TypeAlias = "Argnum | Sequence[Argnum]"
-Budget: TypeAlias = "int | str | None"
+Bytes: TypeAlias = "int | str | None"
+
+OPTIMAL = "optimal"  # the plan of least cost
 
 _UNITS = {
     "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30,
@@ -30,17 +32,19 @@ class Options:
     target: str  # where it runs
     static: tuple[Argnum, ...] = ()  # arguments that are fixed in the program
     threads: Threads = ONE  # that may run it
-    budget: int | None = None  # bytes that its arena may have
+    budget: Budget | None = None  # that its arena keeps
 
 
-def options(target: str | None, static: Argnums, parallel: object, budget: object = None) -> Options:
+def options(
+    target: str | None, static: Argnums, parallel: object, budget: object = None, plan: object = None
+) -> Options:
     """The options that a caller has written."""
     chosen = target if target is not None else os.environ.get("SYMGRAD_TARGET") or DEFAULT_TARGET
     if chosen not in (DEFAULT_TARGET, INTERPRETER):
         targets = (*late(COMPILER).TARGETS, INTERPRETER)
         if chosen not in targets:
             raise ArgumentError(f"no target {chosen!r}", cure="targets: " + ", ".join(targets))
-    found = Options(chosen, numbers(static, "static_argnums"), _threads(parallel), _bytes(budget))
+    found = Options(chosen, numbers(static, "static_argnums"), _threads(parallel), _budget(budget, plan))
     if found.budget is not None and found.threads != ONE:
         raise ArgumentError(
             "memory_budget= plans the arena of one thread",
@@ -82,6 +86,22 @@ def _threads(parallel: object) -> Threads:
         f"parallel is {parallel!r}, neither True nor False nor a number of threads",
         cure="write parallel=True for as many threads as pay, or their number, as parallel=4",
     )
+
+
+def _budget(budget: object, plan: object) -> Budget | None:
+    """The budget that the options ask for."""
+    size = _bytes(budget)
+    if plan is not None and plan != OPTIMAL:
+        raise ArgumentError(
+            f"plan is {plan!r}, not {OPTIMAL!r}",
+            cure=f'write plan="{OPTIMAL}" for the plan of least cost, or leave it out',
+        )
+    if plan is not None and size is None:
+        raise ArgumentError(
+            f'plan="{OPTIMAL}" is how a memory budget is kept, and there is none',
+            cure='write memory_budget="64MiB" as well, or leave out plan=',
+        )
+    return None if size is None else Budget(size, optimal=plan is not None)
 
 
 def _bytes(budget: object) -> int | None:
