@@ -88,6 +88,95 @@ def test_as_python(fn: Callable[..., Any]) -> None:
     np.testing.assert_allclose(gradient @ step, (fn(x + step) - fn(x - step)) / 2, rtol=1e-6)
 
 
+# ---- variables that hold other arrays after a branch than before, which writes into them ------------------
+def exchanged_and_written(x, t):
+    a, b, c = np.sin(x), x * t, np.zeros(10)
+    if x[0] < t:
+        a, b, c = c, a, b
+        b[0] = c[1]
+        a[0] = 7.0
+    return np.sum(a * np.arange(1, 11)) + np.sum(b * c)
+
+
+def exchanged_again_and_again(x, t):
+    a, b, c = np.sin(x), x * t, np.zeros(10)
+    if x[0] < t:
+        for _ in range(4):
+            a, b, c = c, a, b
+            b[[0, 0, 2]] = c[:3]
+    return np.sum(a * np.arange(10)) + np.sum(b * c)
+
+
+def written_in_one_exchanged_in_the_other(x, t):
+    a, b = np.sin(x), x * t
+    if x[0] < t:
+        a, b = b, a
+    else:
+        a[0] = 7.0
+    return np.sum(a * np.arange(1, 11)) + b[0] ** 2
+
+
+def another_view_or_what_it_shows(x, t):
+    a, b = np.sin(x), x * t
+    v = a[1:]
+    if x[0] < t:
+        v = b[1:]
+    else:
+        a[1] = 7.0
+    return np.sum(v * np.arange(1, 10)) + a[1] * b[2]
+
+
+def _written_and_returned(a, x, t):
+    if x[0] < t:
+        a[0] = 7.0 * x[1]
+        return a
+    a[1] = 5.0
+    return a[::-1]
+
+
+def written_and_returned(x, t):
+    return np.sum(_written_and_returned(np.sin(x), x, t) * np.arange(1, 11))
+
+
+def in_a_branch_of_a_branch(x, t):
+    a, b = np.sin(x), x * t
+    if x[0] < t:
+        a[0] = 2.0
+        if x[1] < t:
+            a, b = b, a
+        else:
+            b[2] = a[0] * x[3]
+    return np.sum(a * np.arange(1, 11)) + np.sum(b**3)
+
+
+def in_a_branch_of_a_loop(x, t):
+    a, b = np.sin(x), x * t
+    for i in range(10):
+        if x[i] < t:
+            a, b = b * 1.0, a * 1.0
+            a[i] += 1.0
+        else:
+            b = a * 0.5
+            b[0] = a[i]
+    return np.sum(a * np.arange(1, 11)) + np.sum(b**3)
+
+
+@pytest.mark.parametrize("t", [0.0, 0.3, 0.5, 2.0])
+@pytest.mark.parametrize(
+    "fn",
+    [
+        exchanged_and_written, exchanged_again_and_again, written_in_one_exchanged_in_the_other,
+        another_view_or_what_it_shows, written_and_returned, in_a_branch_of_a_branch, in_a_branch_of_a_loop,
+    ],
+)  # fmt: skip
+def test_a_branch_leaves_what_it_has_written(fn: Callable[..., Any], t: float) -> None:
+    x = np.random.default_rng(0).uniform(0.1, 1.0, 10)
+    value, gradient = symgrad.value_and_grad(fn, target="interpreter")(x, t)
+    np.testing.assert_allclose(value, fn(x.copy(), t), rtol=1e-12)
+    step = 1e-6 * np.random.default_rng(1).standard_normal(10)
+    np.testing.assert_allclose(gradient @ step, (fn(x + step, t) - fn(x - step, t)) / 2, rtol=1e-6)
+
+
 # ---- where it depends on numbers whether two places hold one array ----------------------------------------
 def perhaps_bound_in_an_inner_loop(x, t):
     a, c = np.sin(x), np.zeros(10)

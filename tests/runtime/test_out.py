@@ -182,3 +182,14 @@ def test_an_array_of_another_call_may_be_given_again(target: str) -> None:
     rows[0] = X
     assert loss(rows[0], out=rows[1])[1] is not None
     np.testing.assert_array_equal(rows, [X, 2 * X])
+
+
+@TARGETS
+def test_a_call_with_out_of_another_shape_is_one_for_another_program(target: str) -> None:
+    doubled = symgrad.compile(lambda x: 2.0 * x, target=target)
+    for n in (3, 4, 3, 5):
+        into = np.empty(n)
+        assert doubled(np.ones(n), out=into) is into
+        assert into.tolist() == [2.0] * n
+    with pytest.raises(SymgradError, match="`out` has shape"):
+        doubled(np.ones(3), out=np.empty(4))

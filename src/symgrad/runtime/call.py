@@ -35,7 +35,7 @@ _ABSENT = object()  # in the place of an argument that a call leaves out
 
 # Names that the generated function uses for itself.
 _OWN = re.compile(
-    r"[a-z]\d+|modules|run|slow|call|take|give|fetch|owner|captured|arena|scalars|absent|rest|more|again|empty|ndarray|asarray"
+    r"[a-z]\d+|modules|run|slow|call|take|give|fetch|owner|captured|arena|scalars|absent|rest|more|again|taken|empty|ndarray|asarray"
     r"|type|len|tuple|TreeMismatch|GuardFailed"
 )
 _COLLECT = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
@@ -103,7 +103,8 @@ def generated_call(
     _write_checks(program, leaves, values, source)
     arguments = _arguments(program, leaves, _write_captures(program, leaves, source), values, source)
     source.rows += [f" except {_UNFIT}: pass", " else:"]
-    outs = _write_outs(program, arguments, parameters.out, source)
+    again = f"return again(({''.join(f'{p}, ' for p in parameters.names)}), rest, more)"
+    outs = _write_outs(program, arguments, again if parameters.out else None, source)
     buffers = [*arguments, *outs]
     if executable.arena_bytes > 0:
         names.update(take=executable.pool.take, give=executable.pool.free.append)
@@ -121,7 +122,7 @@ def generated_call(
     if parameters.out:
         source.rows.append(" if out is not absent: more['out'] = out")
     # Out here, an error of the slow call has no other before it.
-    source.rows.append(f" return again(({''.join(f'{p}, ' for p in parameters.names)}), rest, more)")
+    source.rows.append(f" {again}")
     made = source.function("call")
     made.__qualname__ = getattr(fn, "__name__", "call")  # Python's own errors about arguments begin with it
     return made
@@ -206,8 +207,11 @@ def _plain(text: str, value: object) -> str:
     return f"asarray({text})" if isinstance(value, np.ndarray) and type(value) is not np.ndarray else text
 
 
-def _write_outs(program: Program, arguments: list[str], out: bool, source: Source) -> list[str]:
-    """Rows that make or take an array for each result of rank > 0, and their names."""
+def _write_outs(program: Program, arguments: list[str], again: str | None, source: Source) -> list[str]:
+    """Rows that make or take an array for each result of rank > 0, and their names.
+
+    `again` calls slowly, where `out` is the compiled function's own and has no arrays for these results.
+    """
     outs: list[str] = []
     rows: list[str] = []
     for type in program.executable.results:
@@ -221,18 +225,25 @@ def _write_outs(program: Program, arguments: list[str], out: bool, source: Sourc
             size = str(shape[0]) if len(shape) == 1 else str(shape)
             dtype = "" if type.dtype == np.float64 else f", {source.name(type.dtype)}"
             rows.append(f"{outs[-1]} = empty({size}{dtype})")
-    if not out:
+    if again is None:
         source.rows += [f"  {row}" for row in rows]
         return outs
     # Also where no result is an array: then what was passed is refused.
     into = source.name(_taker(program))
-    taken = f"{''.join(f'{name}, ' for name in outs)}= {into}(out, ({''.join(f'{x}, ' for x in arguments)}))"
-    taken = taken if outs else taken.removeprefix("= ")
-    source.rows += ["  if out is absent:", *(f"   {row}" for row in rows or ["pass"]), f"  else: {taken}"]
+    source.rows += [
+        "  if out is absent:",
+        *(f"   {row}" for row in rows or ["pass"]),
+        "  else:",
+        f"   taken = {into}(out, ({''.join(f'{x}, ' for x in arguments)}))",
+        "   if taken is None:",
+        "    more['out'] = out",
+        f"    {again}",
+        *([f"   {''.join(f'{name}, ' for name in outs)}= taken"] if outs else []),
+    ]
     return outs
 
 
-def _taker(program: Program) -> Callable[[Any, Sequence[object]], Sequence[Array]]:
+def _taker(program: Program) -> Callable[[Any, Sequence[object]], Sequence[Array] | None]:
     """What gives an array for each result, given `out` and the inputs; made when it is first called."""
     made = functools.cache(lambda: late(OUT).taker(program))
     return lambda out, inputs: made()(out, inputs)

@@ -7,7 +7,7 @@ from typing import Any, assert_never, cast
 
 import numpy as np
 
-from symgrad.errors import ArgumentError, DTypeError, Loc, ShapeError
+from symgrad.errors import ArgumentError, DTypeError, Loc, ShapeError, SymgradError
 from symgrad.ir.types import ArrayType
 from symgrad.runtime.executable import Array, shape_of
 from symgrad.runtime.program import Program
@@ -32,8 +32,11 @@ _WORK: Any = 10_000  # as np.shares_memory counts it
 _WHY = "results are written into it while the inputs are still read"
 
 
-def taker(program: Program) -> Callable[[Any, Sequence[object]], Sequence[Array]]:
-    """A fast `destinations` for one program: what does not plainly fit is left to that."""
+def taker(program: Program) -> Callable[[Any, Sequence[object]], Sequence[Array] | None]:
+    """A fast `destinations` for one program: what does not plainly fit is left to that.
+
+    None where that refuses: the call may be one for another program.
+    """
     answer, results = program.answer, program.executable.results
     flat = flattener(answer.written)
     stop = answer.first + leaf_count(answer.written)
@@ -43,16 +46,22 @@ def taker(program: Program) -> Callable[[Any, Sequence[object]], Sequence[Array]
     )
     share = np.may_share_memory
 
-    def taken(out: Any, inputs: Sequence[object]) -> Sequence[Array]:
+    def tried(out: Any, inputs: Sequence[object]) -> Sequence[Array] | None:
+        try:
+            return destinations(program, out, inputs)
+        except SymgradError:
+            return None
+
+    def taken(out: Any, inputs: Sequence[object]) -> Sequence[Array] | None:
         try:
             leaves: tuple[Any, ...] = flat(out)
         except TreeMismatch:
-            return destinations(program, out, inputs)
+            return tried(out, inputs)
         others = [x for x in inputs if type(x) is np.ndarray]
         for leaf, (shape, dtype) in zip(leaves, wanted, strict=True):
             fits = type(leaf) is np.ndarray and leaf.shape == shape and leaf.dtype is dtype and shape
             if not fits or not leaf.flags.carray or any(share(leaf, other) for other in others):
-                return destinations(program, out, inputs)
+                return tried(out, inputs)
             others.append(leaf)
         return (*map(_fresh, before), *leaves, *map(_fresh, after))
 

@@ -6,8 +6,8 @@ what the one branch made of it, or the other. What only one branch binds is not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -24,6 +24,7 @@ from symgrad.trace.layouts import relate
 from symgrad.trace.open_regions import OpenRegion, closed, opened
 from symgrad.trace.raised import noted, raised
 from symgrad.trace.state import Slot, State, Unstageable, is_absent, unchanged
+from symgrad.trace.storage import State as Contents
 from symgrad.trace.storage import Storage
 from symgrad.trace.tracer import Recorder, Tracer
 from symgrad.trace.trees import flatten
@@ -37,10 +38,23 @@ class _Traced:
     """A branch after its trace: its region, and what it made of the places that it changed."""
 
     region: OpenRegion
+    arrays: list[tuple[Storage, Contents]] = field(default_factory=lambda: list[tuple[Storage, Contents]]())
     ended: dict[Storage, str] = field(default_factory=lambda: dict[Storage, str]())  # by a write, and why
     found: dict[tuple[int, object], tuple[Slot, Any, tuple[Form, list[Any]] | None]] = field(
         default_factory=lambda: dict[tuple[int, object], tuple[Slot, Any, tuple[Form, list[Any]] | None]]()
     )
+
+    @contextmanager
+    def left(self) -> Generator[None]:
+        """Have the arrays that the branch writes into hold what it leaves in them."""
+        now = [(storage, storage.state()) for storage, _ in self.arrays]
+        for storage, contents in self.arrays:
+            storage.restore(contents)
+        try:
+            yield
+        finally:
+            for storage, contents in now:
+                storage.restore(contents)
 
 
 _Merged: TypeAlias = "tuple[Slot, Form, Sequence[list[Any] | None]]"  # a place, and what each branch leaves
@@ -109,6 +123,8 @@ def _trace(recorder: Recorder, branch: Body, state: State, returned: _Returned, 
             if isinstance(slot.holder, Storage) and slot.holder.why_lost is not None:
                 traced.ended[slot.holder] = slot.holder.why_lost
                 continue
+            if isinstance(slot.holder, Storage):
+                traced.arrays.append((slot.holder, slot.holder.state()))
             traced.found[slot.identity] = (slot, slot.get(), read(slot))
     state.restore()
     returned.value = None
@@ -175,7 +191,8 @@ class _Merge:
 
     def _add(self, slot: Slot, form: Form, leaves: Sequence[list[Any] | None]) -> bool:
         for branch, found in zip(self.traced, leaves, strict=True):
-            with opened(self.recorder, region=branch.region), self.recorder.located(self.loc):
+            # A variable holds an array, not its elements: those that this branch leaves in it are read now.
+            with opened(self.recorder, region=branch.region), branch.left(), self.recorder.located(self.loc):
                 given = (
                     zeros_of(form, self.recorder) if found is None else values_of(found, form, self.recorder)
                 )
