@@ -12,9 +12,10 @@ from passes.remat_judge import faults, optimum, slow_peak
 from passes.remat_problems import REFERENCE, Node, problem, samples, tiny, total
 from symgrad.passes.remat.improve import improved
 from symgrad.passes.remat.optimal import cheapest
-from symgrad.passes.remat.problem import ELSEWHERE, Problem
+from symgrad.passes.remat.problem import ELSEWHERE, Problem, Run
 from symgrad.passes.remat.schedule import Schedule, cost, peak
-from symgrad.passes.remat.sweep import sweep
+from symgrad.passes.remat.search import found_by
+from symgrad.passes.remat.sweep import RULES, sweep
 
 TINY = range(12)
 
@@ -121,3 +122,17 @@ def test_results_take_what_they_are_written_over_with_them() -> None:
     schedule = (*of.first[:2], last)
     assert peak(of, of.first) == slow_peak(of, of.first) == 6
     assert peak(of, schedule) == slow_peak(of, schedule) == 0
+
+
+def test_what_one_run_reads_is_made_again_by_one_run() -> None:
+    def part(unit: int, wanted: tuple[int, ...]) -> Run:
+        return replace(first[unit], makes=wanted, seconds=1.0)
+
+    makes, reads = [(0, 1), (2,), (3,)], [(), (), (0, 1)]
+    first = [
+        Run(k, m, r, (), 4 if k == 1 else 0, 0.0) for k, (m, r) in enumerate(zip(makes, reads, strict=True))
+    ]
+    of = Problem(first, [2, 2, 1, 1], [True] * 3, part)
+    schedule = found_by(RULES[0], of, 6)
+    assert [(run.unit, run.makes) for run in schedule] == [(0, (0, 1)), (1, (2,)), (0, (0, 1)), (2, (3,))]
+    assert_sound(of, schedule, 6)

@@ -112,7 +112,7 @@ class _Search:
             pinned[b] += 1
         for b in run.reads:
             if not alive[b]:
-                self._make_again(b)
+                self._make_again(b, run)
         over = written_over(run, self._dies) if run.over else {}
         room = run.scratch
         for b in run.makes:
@@ -131,8 +131,12 @@ class _Search:
                 self._offer(b)
         self.runs.append(run)
 
-    def _make_again(self, b: int) -> None:
-        run = self.single[b]
+    def _make_again(self, b: int, reader: Run) -> None:
+        """Make a buffer again, with the others of its unit that are missing for the same run."""
+        run, makers = self.single[b], self.problem.makers
+        together = [r for r in reader.reads if not self.alive[r] and makers[r] == makers[b]]
+        if run is not None and len(together) > 1:
+            run = self.problem.again(together)
         if run is None or len(self.runs) > MOST_RUNS * len(self.problem.first):
             raise OverBudgetError
         self.spent += run.seconds
