@@ -8,9 +8,9 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser
 
-from benchmarks import compile_time, demo, report, run
+from benchmarks import compile_time, demo, memory, report, run
 
-COMMANDS = {"run": run, "report": report, "demo": demo, "compile_time": compile_time}
+COMMANDS = {"run": run, "memory": memory, "report": report, "demo": demo, "compile_time": compile_time}
 
 
 def main() -> int:

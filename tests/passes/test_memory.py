@@ -14,48 +14,8 @@ from symgrad.ir.core import Function, Op, Space, Value
 from symgrad.ir.interpreter import run_block
 from symgrad.ir.overwriting import can_overwrite
 from symgrad.ir.parser import parse_function
-from symgrad.ir.types import ALIGNMENT
 from symgrad.passes import PASSES, PassRunner, schedule
-from symgrad.passes.allocate import MANY, TOO_MANY, Lifetime, allocate, peak
 from symgrad.passes.memory import arena_bytes, lower_bound, memory_report, simulate
-
-LIFETIMES = st.lists(
-    st.builds(
-        lambda size, born, length: Lifetime(size * ALIGNMENT, born, born + length),
-        st.integers(0, 9), st.integers(0, 30), st.integers(0, 8),
-    ),
-    max_size=40,
-)  # fmt: skip
-
-
-def _overlap(buffers: list[Lifetime], offsets: list[int]) -> bool:
-    for i, (a, at) in enumerate(zip(buffers, offsets, strict=True)):
-        for b, bt in zip(buffers[:i], offsets[:i], strict=True):
-            together = a.born <= b.dies and b.born <= a.dies
-            if together and at < bt + b.size and bt < at + a.size:
-                return True
-    return False
-
-
-@given(buffers=LIFETIMES, copies=st.sampled_from([1, MANY, TOO_MANY]))
-def test_buffers_that_live_together_never_overlap(buffers: list[Lifetime], copies: int) -> None:
-    # Longer lists take the cheaper ways; what is repeated is shifted in time, so that checking stays quick.
-    shift = 50
-    times = copies // max(1, len(buffers)) + 1
-    many = [Lifetime(b.size, b.born + k * shift, b.dies + k * shift) for k in range(times) for b in buffers]
-    offsets = allocate(many)
-    for k in range(times):
-        part = slice(k * len(buffers), (k + 1) * len(buffers))
-        assert not _overlap(many[part], offsets[part])
-    assert all(offset % ALIGNMENT == 0 for offset in offsets)
-
-
-@given(buffers=LIFETIMES)
-def test_the_peak_is_the_most_that_lives_at_one_step(buffers: list[Lifetime]) -> None:
-    steps = range(50)
-    assert peak(buffers) == max(
-        (sum(b.size for b in buffers if b.born <= t <= b.dies) for t in steps), default=0
-    )
 
 
 @given(function=numeric_programs(), seed=st.integers(0, 3))

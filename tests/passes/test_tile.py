@@ -84,11 +84,11 @@ def program_of(loss: Loss, argnums: tuple[int, ...], *args: Any) -> Function:
 
 
 def test_data_larger_than_the_caches_is_read_once() -> None:
-    x = symgrad.spec("f64[20000,50]")
-    function = program_of(logistic, (0,), symgrad.spec("f64[50]"), x, symgrad.spec("f64[20000]"))
+    x = symgrad.spec("f64[100000,50]")
+    function = program_of(logistic, (0,), symgrad.spec("f64[50]"), x, symgrad.spec("f64[100000]"))
     found = tile(function)
     (trips,) = loops_over_rows(found)
-    assert 20000 % trips == 0
+    assert 100000 % trips == 0
     assert seconds(fuse(found)) < seconds(fuse(function))
 
 

@@ -20,8 +20,7 @@ TABLE = np.arange(6)
 def key(made: Compiled, *args: Any) -> str:
     """The name of what is compiled for these arguments."""
     program = made.program(*args)
-    asked = program.target, program.threads, program.budget
-    return program_key(program.traced.function, program.answer.transform, *asked)
+    return program_key(program.traced.function, program.answer.transform, program.asked)
 
 
 def made_with(number: Any) -> Compiled:

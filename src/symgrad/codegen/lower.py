@@ -84,7 +84,7 @@ class _Lowering:
         self._flush()
         return Module(
             self.function.name, tuple(params), tuple(results), tuple(self.kernels),
-            (*self.buffers, *self.calls), self.arena_bytes,
+            (*self.buffers, *self.calls), aligned(self.arena_bytes),
         )  # fmt: skip
 
     # ---- where values lie ----

@@ -21,17 +21,23 @@ from symgrad.ir.ops import axis_sizes, factors
 from symgrad.ir.regions import as_for, flow_of
 
 # Bytes of each cache, and nanoseconds to move a byte from it; beyond the last one lies memory.
-LEVELS = ((32 << 10, 0.004), (512 << 10, 0.012), (8 << 20, 0.06))
-MEMORY = 0.1
-FLOP = 0.006  # nanoseconds of an addition in a loop of vectors, for each byte of its result
-PRODUCT = 0.004  # of a multiplication with its addition in a contraction, for each byte of an element
-START = 30.0  # to begin a kernel's loops
+LEVELS = ((32 << 10, 0.004), (512 << 10, 0.011), (8 << 20, 0.016))
+MEMORY = 0.04
+WRITING = 1.4  # times that, for what comes from beyond the second cache
+FLOP = 0.002  # nanoseconds of an addition in a loop of vectors, for each byte of its result
+PRODUCT = 0.0045  # of a multiplication with its addition in a contraction, for each byte of an element
+START = 10.0  # to begin a kernel's loops
 LIBRARY = 350.0  # to call a routine of BLAS
+
+
+def rate(nbytes: int) -> float:
+    """Nanoseconds to move a byte of what was touched before so many others."""
+    return next((rate for size, rate in LEVELS if nbytes <= size), MEMORY)
 
 
 def moving(nbytes: int) -> float:
     """Nanoseconds to read so many bytes that are read again and again, with little else between."""
-    return nbytes * next((rate for size, rate in LEVELS if nbytes <= size), MEMORY)
+    return nbytes * rate(nbytes)
 
 
 @dataclass(slots=True)
@@ -50,8 +56,8 @@ class _Caches:
 
     def write(self, key: Hashable, nbytes: int, part: int) -> None:
         """Move a part of the bytes of an array to where it lies: what is not near comes first, and goes."""
-        rate = self._rate(key, nbytes)
-        self.seconds += 1e-9 * rate * part * (1 if rate <= LEVELS[1][1] else 2)
+        each = self._rate(key, nbytes)
+        self.seconds += 1e-9 * each * part * (1 if each <= LEVELS[1][1] else WRITING)
         self.have(key, part)
 
     def have(self, key: Hashable, nbytes: int) -> None:
@@ -64,8 +70,7 @@ class _Caches:
             return LEVELS[0][1]
         if key not in self.touched:
             return MEMORY
-        between = self.clock - self.touched[key] + nbytes
-        return next((rate for size, rate in LEVELS if between <= size), MEMORY)
+        return rate(self.clock - self.touched[key] + nbytes)
 
 
 def seconds(function: Function, *, near: bool = False) -> float:

@@ -22,6 +22,7 @@ from symgrad.ir.ops import kernel
 from symgrad.ir.ops.shapes import reshape
 from symgrad.ir.overwriting import is_alias, is_unit_move
 from symgrad.ir.regions import as_for, as_while, flow_of
+from symgrad.passes.crossing import Crossing, crossing
 from symgrad.passes.free import free_ops
 from symgrad.passes.grouping import Group, Grouping
 from symgrad.passes.members import is_member, stored_operands
@@ -40,8 +41,12 @@ def fuse(function: Function) -> Function:
 def _fused(block: Block, ranges: Ranges, own: Set[Value]) -> Block:
     """The block with its work in kernels; `own` are the params whose memory it may write over."""
     ranges = ranges_within(block, ranges)
-    block = widen(block, ranges)
-    return _Fuser(_with_views(block, ranges), ranges, own).block()
+    block = _with_views(widen(block, ranges), ranges)
+    free = free_ops(block, ranges)
+    found = crossing(block, free, ranges)
+    if found.block is not block:
+        free = free_ops(found.block, ranges)
+    return _Fuser(found, free, ranges, own).block()
 
 
 # ---- before: what must lie in memory ----------------------------------------------------------------------
@@ -108,10 +113,10 @@ def _with_copies(body: Block, carried: Sequence[Value]) -> Block:
 class _Fuser:
     """Builds the fused block."""
 
-    def __init__(self, block: Block, ranges: Ranges, own: Set[Value]) -> None:
+    def __init__(self, found: Crossing, free: frozenset[Op], ranges: Ranges, own: Set[Value]) -> None:
         self.ranges = ranges
+        block = found.block
         self.makers = defs(block)
-        free = free_ops(block, ranges)
         stored = _stored(block, self.makers, free)
         free -= {op for op in free if op.result in stored and _stays_view(op)}
         stored = {v for v in stored if self.makers[v] in free}
@@ -120,7 +125,7 @@ class _Fuser:
         self.free = reads.free
         self.old = self.versions.block
         self.position = {op: k for k, op in enumerate(self.old.ops)}
-        self.grouping = Grouping(self.versions, reads, stored, ranges)
+        self.grouping = Grouping(self.versions, reads, stored, ranges, found.early)
         self.new: dict[Value, Value] = {param: param for param in block.params}  # values of the new block
 
     def block(self) -> Block:

@@ -84,7 +84,9 @@ class _Uses:
 class Grouping:
     """The groups of a block, in which each member op and each stored free op has its place."""
 
-    def __init__(self, found: Versions, reads: Reads, stored: Set[Value], ranges: Ranges) -> None:
+    def __init__(
+        self, found: Versions, reads: Reads, stored: Set[Value], ranges: Ranges, early: Set[Op] = frozenset()
+    ) -> None:
         self.heights: dict[Op, int] = {}  # of the ops that stay alone
         self.groups: list[Group] = []
         self._reads = reads
@@ -92,12 +94,13 @@ class Grouping:
         self._pieces = found.pieces
         self._stored = stored  # results of free ops that must lie in memory
         self._ranges = ranges
+        self._early = early  # ops that are placed where their operands are read, not their results
         self._results = frozenset(found.block.results)
         self._group_of: dict[Op, Group] = {}
         self._later: dict[Op, list[Op]] = {}  # those that an op must come before, though they do not read it
         for op, before in found.before.items():
-            for early in before:
-                self._later.setdefault(early, []).append(op)
+            for first in before:
+                self._later.setdefault(first, []).append(op)
         self._uses: dict[Value, _Uses] = {}
         self._readers: dict[Value, list[Group]] = {}  # the groups that read a value, last ones last
         self._recent: dict[Shape, list[Group]] = {}
@@ -177,7 +180,9 @@ class Grouping:
         found = sorted(shared, key=lambda group: (-shared[group], group.height))
         if is_small(space, self._ranges):
             found += reversed(self._recent.get(space, [])[-RECENT:])
-        return found if reader is None else [reader, *found]
+        if reader is None:
+            return found
+        return [*found, reader] if op in self._early else [reader, *found]
 
     def _fits(self, op: Op, group: Group, space: Shape) -> bool:
         if group.full or group.height < self._above_later(op, group):

@@ -21,14 +21,16 @@ from symgrad.ir.opdef import Flow
 from symgrad.ir.overwriting import is_alias
 from symgrad.ir.regions import flow_of
 from symgrad.ir.types import aligned
-from symgrad.passes.allocate import Lifetime, allocate
-from symgrad.passes.slots import Slot, Slots, slots_of
+from symgrad.passes.allocate import allocate
+from symgrad.passes.packing import Lifetime
+from symgrad.passes.slots import Slot, Slots
+from symgrad.passes.swaps import without_swaps
 
 
 def memory(function: Function) -> Function:
     """The function with a place for each of its arrays."""
     function = with_body(function, _with_own_regions(function.body, set()))
-    found = slots_of(function)
+    function, found = without_swaps(function)
     placing = _Placing(found, _places(found.slots))
     body = function.body
     params = {param: Place(Space.PARAM, k) for k, param in enumerate(body.params)}

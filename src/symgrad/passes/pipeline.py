@@ -26,6 +26,7 @@ from symgrad.passes.fuse import fuse
 from symgrad.passes.hoist import hoist
 from symgrad.passes.layout import layout
 from symgrad.passes.memory import memory
+from symgrad.passes.poison import poison
 from symgrad.passes.remat.checkpoints import checkpoint, checkpointed
 from symgrad.passes.remat.frontier import Plan, frontier, within
 from symgrad.passes.simplify import simplify
@@ -53,6 +54,7 @@ PASSES: dict[str, Pass] = {
     "double": double,
     "fuse": fuse,
     "memory": memory,
+    "poison": poison,
 }
 
 DUMP_VARIABLE = "SYMGRAD_DUMP"  # names the directory that gets the program after each pass
@@ -195,10 +197,16 @@ def _in_pieces(function: Function) -> Iterator[Function]:
         yield found
 
 
+def placed(function: Function, runner: PassRunner, *, poisoned: bool = False) -> Function:
+    """The fused function with a place for each value; poisoned, with fills of places that hold nothing."""
+    function = runner.run("memory", function)
+    return runner.run("poison", function) if poisoned else function
+
+
 def schedule(function: Function, runner: PassRunner | None = None) -> Function:
     """The optimized function as kernels and contractions in order, each value with its place in memory."""
     runner = PassRunner.from_environment() if runner is None else runner
-    return runner.run("memory", fused(function, runner))
+    return placed(fused(function, runner), runner)
 
 
 def _cleaned(function: Function, runner: PassRunner) -> Function:

@@ -14,7 +14,7 @@ Arena: TypeAlias = "np.ndarray[Any, np.dtype[np.uint8]]"
 
 
 class ArenaPool:
-    """Arenas of one size. `list.pop` and `list.append` are atomic, so threads need no lock."""
+    """Arenas of one size. What is done to the list is atomic, so threads need no lock."""
 
     def __init__(self, nbytes: int) -> None:
         self.nbytes = nbytes
@@ -26,6 +26,10 @@ class ArenaPool:
             return self.free.pop()
         except IndexError:
             return aligned(self.nbytes)
+
+    def drop(self) -> None:
+        """Let go of the arenas that no call holds."""
+        self.free.clear()
 
     @contextmanager
     def lent(self) -> Generator[Arena]:

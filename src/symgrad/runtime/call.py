@@ -31,6 +31,7 @@ Call = Callable[..., Any]
 # What the generated code meets in arguments that it was not made for, and in captured values that changed.
 _UNFIT = f"({', '.join([UNREACHED.strip('()'), 'TreeMismatch', 'GuardFailed'])})"
 
+_HELD = "_held"  # the attribute of a generated function with the lists of the results that it holds back
 _ABSENT = object()  # in the place of an argument that a call leaves out
 
 # Names that the generated function uses for itself.
@@ -104,7 +105,8 @@ def generated_call(
     arguments = _arguments(program, leaves, _write_captures(program, leaves, source), values, source)
     source.rows += [f" except {_UNFIT}: pass", " else:"]
     again = f"return again(({''.join(f'{p}, ' for p in parameters.names)}), rest, more)"
-    outs = _write_outs(program, arguments, again if parameters.out else None, source)
+    held: list[list[Array]] = []
+    outs = _write_outs(program, arguments, again if parameters.out else None, held, source)
     buffers = [*arguments, *outs]
     if executable.arena_bytes > 0:
         names.update(take=executable.pool.take, give=executable.pool.free.append)
@@ -125,7 +127,14 @@ def generated_call(
     source.rows.append(f" {again}")
     made = source.function("call")
     made.__qualname__ = getattr(fn, "__name__", "call")  # Python's own errors about arguments begin with it
+    setattr(made, _HELD, held)
     return made
+
+
+def drop_held(call: Call) -> None:
+    """Let go of the results that a generated function holds back, to give their memory out again."""
+    for held in getattr(call, _HELD, ()):
+        held.clear()
 
 
 def _parameters(fn: Callable[..., Any], passed: tuple[str, ...]) -> _Parameters | None:
@@ -207,18 +216,23 @@ def _plain(text: str, value: object) -> str:
     return f"asarray({text})" if isinstance(value, np.ndarray) and type(value) is not np.ndarray else text
 
 
-def _write_outs(program: Program, arguments: list[str], again: str | None, source: Source) -> list[str]:
+def _write_outs(
+    program: Program, arguments: list[str], again: str | None, held: list[list[Array]], source: Source
+) -> list[str]:
     """Rows that make or take an array for each result of rank > 0, and their names.
 
     `again` calls slowly, where `out` is the compiled function's own and has no arrays for these results.
+    Arrays that are held back are in the lists of `held`.
     """
     outs: list[str] = []
     rows: list[str] = []
     for type in program.executable.results:
         if type.rank > 0:
             outs.append(f"r{len(outs)}")
-            kept = maker(type)
+            own: list[Array] = []
+            kept = maker(type, own)
             if kept is not None:
+                held.append(own)
                 rows.append(f"{outs[-1]} = {source.name(kept)}()")
                 continue
             shape = shape_of(type)

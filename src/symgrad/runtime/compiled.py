@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from symgrad.errors import ArgumentError
 from symgrad.locks import Lock
-from symgrad.runtime.call import generated_call
+from symgrad.runtime.call import drop_held, generated_call
 from symgrad.runtime.kept import kept, place_of
 from symgrad.runtime.late import CHECKS, EXPLAIN, STAGES, TRACING, late
 from symgrad.runtime.options import Options
@@ -19,6 +19,7 @@ from symgrad.runtime.request import Request, answer
 from symgrad.runtime.seeds import fitted_seeds
 from symgrad.trace.arguments import Arguments, Signature
 from symgrad.trace.capture import GuardFailed
+from symgrad.trace.traced import Traced
 from symgrad.trace.traced_value import TracedValue
 from symgrad.trace.trees import unflatten
 from symgrad.trace.wrapping import Wrapping
@@ -140,11 +141,7 @@ class Compiled(Wrapping):
         found = None if place is None else kept(place, self.fn, arguments)
         if found is None:
             return self._traced(arguments, args, kwargs, place)
-        made = answer(self.request, found.traced, arguments)
-        options = self.options
-        return Program(
-            found.traced, made, options.target, place, found.program, options.threads, options.budget
-        )
+        return self._made(found.traced, arguments, place, found.program)
 
     def _traced(
         self,
@@ -154,8 +151,15 @@ class Compiled(Wrapping):
         place: str | None = None,
     ) -> Program:
         traced = late(TRACING).traced(self.fn, args, kwargs, self.request, self.options.static)
+        return self._made(traced, arguments, place)
+
+    def _made(
+        self, traced: Traced, arguments: Arguments, place: str | None, key: str | None = None
+    ) -> Program:
         made, options = answer(self.request, traced, arguments), self.options
-        return Program(traced, made, options.target, place, threads=options.threads, budget=options.budget)
+        return Program(
+            traced, made, options.target, place, key, options.threads, options.budget, options.poisoned
+        )
 
     def program(self, /, *args: Any, **kwargs: Any) -> Program:
         """The program for these arguments (types such as `symgrad.spec("f64[3]")` may stand for arrays).
@@ -201,6 +205,15 @@ class Compiled(Wrapping):
     def memory(self, /, *args: Any, **kwargs: Any) -> MemoryReport:
         """What a call needs, in bytes: inputs, results, the arena, and the least that any arena could be."""
         return late(EXPLAIN).program_memory(self.program(*args, **kwargs))
+
+    def free_memory(self) -> None:
+        """Give back the memory that is kept from call to call: arenas, and results that nobody has any more.
+
+        Any thread may do so at any time: a call that runs has memory of its own, kept once it is over.
+        """
+        for program in tuple(self._variants):
+            program.free_memory()
+        drop_held(type(self).__call__)
 
     def memory_plans(self, /, *args: Any, **kwargs: Any) -> list[Plan]:
         """What less memory costs: the plans that `memory_budget=` chooses from, the fastest first.

@@ -10,7 +10,7 @@ from symgrad.codegen.target import TARGETS
 from symgrad.ir.core import Function
 from symgrad.ir.launch import Budget, Threads
 from symgrad.passes.blas_form import may_call_blas
-from symgrad.passes.pipeline import PassRunner, fused, optimize
+from symgrad.passes.pipeline import PassRunner, fused, optimize, placed
 from symgrad.passes.threads import Threaded, threaded
 from symgrad.passes.transform import transformed
 from symgrad.trace.transform import Transform
@@ -20,10 +20,17 @@ class Compilation:
     """One function on its way through the stages, and the runner that remembers its passes."""
 
     def __init__(
-        self, function: Function, transform: Transform, target: str, budget: Budget | None = None
+        self,
+        function: Function,
+        transform: Transform,
+        target: str,
+        budget: Budget | None = None,
+        *,
+        poisoned: bool = False,
     ) -> None:
         self.function = function
         self.budget = budget
+        self.poisoned = poisoned
         self.transform = transform
         self.target = TARGETS[target]
         self.runner = PassRunner.from_environment()
@@ -46,7 +53,7 @@ class Compilation:
 
     def scheduled(self, fused: Function) -> Function:
         """The fused program with every value's place in memory."""
-        return self.runner.run("memory", fused)
+        return placed(fused, self.runner, poisoned=self.poisoned)
 
     def loops(self, scheduled: Function) -> Module:
         """The scheduled program as loops."""

@@ -18,7 +18,7 @@ def on_complex(
 ) -> Executable:
     """The executable with these types of params and results, complex where `inner` takes and gives pairs."""
     entry = _Entry(inner, params, results)
-    return Executable(entry, params, results, inner.arena_bytes)
+    return Executable(entry, params, results, inner.arena_bytes, inner.drop)
 
 
 class _Entry:

@@ -31,11 +31,18 @@ class Executable:
     params: tuple[ArrayType, ...]  # rank 0: passed as a Python or NumPy number
     results: tuple[ArrayType, ...]
     arena_bytes: int  # what a call needs beyond its results, 0 if the entry takes no arena
+    drop: Callable[[], None] | None = None  # lets go of memory that the entry itself keeps, if it does
 
     @cached_property
     def pool(self) -> ArenaPool:
         """The arenas of calls that are over."""
         return ArenaPool(self.arena_bytes)
+
+    def free_memory(self) -> None:
+        """Let go of what is kept from call to call."""
+        self.pool.drop()
+        if self.drop is not None:
+            self.drop()
 
     def run(self, values: Sequence[object], arrays: Sequence[Array] | None = None) -> tuple[Any, ...]:
         """All results, in order, on values of the right types in any layout; rank 0 as NumPy scalars.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ import numpy as np
 from symgrad.errors import Loc
 from symgrad.ir.analysis import walk
 from symgrad.ir.core import Block, Function, Op, map_regions, with_body
-from symgrad.ir.launch import Budget, Threads
 from symgrad.ir.opdef import Composed, Gather, Library, Scalar, Scatter
 from symgrad.ir.parser import parse_function
 from symgrad.ir.printer import format_function
@@ -28,15 +27,8 @@ from symgrad.trace.transform import Transform
 log = logging.getLogger("symgrad.cache")
 
 
-def program_key(
-    traced: Function, transform: Transform, target: str, threads: Threads, budget: Budget | None = None
-) -> str:
-    """The name of the program that a transform makes of a traced function."""
-    options: dict[str, Json] = {
-        "target": target,
-        "threads": [threads.most, threads.automatic],
-        "budget": None if budget is None else [budget.bytes, budget.optimal],
-    }
+def program_key(traced: Function, transform: Transform, options: Mapping[str, Json]) -> str:
+    """The name of the program that a transform makes of a traced function, with what is asked besides."""
     return cache_key(_text(traced), repr(transform), options, late(DEVICES).cpu)
 
 

@@ -21,12 +21,16 @@ HELD = 2  # arrays of a result: a caller has the last one while the next is comp
 ALONE = 3  # the most that `_references` says of what one variable alone refers to
 
 
-def maker(type: ArrayType) -> Callable[[], Array] | None:
-    """What gives an array for a result each time it is called; None where NumPy does that as fast."""
+def maker(type: ArrayType, held: list[Array] | None = None) -> Callable[[], Array] | None:
+    """What gives an array for a result each time it is called; None where NumPy does that as fast.
+
+    `held` is the list in which it holds arrays back.
+    """
     shape, dtype = shape_of(type), np.dtype(type.dtype)
     if not LEAST <= dtype.itemsize * int(np.prod(shape)) <= MOST:
         return None
-    held: list[Array] = []  # that were given out; `pop` and `append` are atomic, so threads need no lock
+    # Those that were given out; what is done to the list is atomic, so threads need no lock.
+    held = [] if held is None else held
 
     def take() -> Array:
         found = None

@@ -20,6 +20,10 @@ Bytes: TypeAlias = "int | str | None"
 
 OPTIMAL = "optimal"  # the plan of least cost
 
+POISON = (
+    "SYMGRAD_POISON"  # compiled programs are poisoned where it is set: slower, for finding faults in them
+)
+
 _UNITS = {
     "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30,
 }  # fmt: skip
@@ -33,6 +37,7 @@ class Options:
     static: tuple[Argnum, ...] = ()  # arguments that are fixed in the program
     threads: Threads = ONE  # that may run it
     budget: Budget | None = None  # that its arena keeps
+    poisoned: bool = False  # whether the program fills places that hold nothing: see POISON
 
 
 def options(
@@ -44,7 +49,9 @@ def options(
         targets = (*late(COMPILER).TARGETS, INTERPRETER)
         if chosen not in targets:
             raise ArgumentError(f"no target {chosen!r}", cure="targets: " + ", ".join(targets))
-    found = Options(chosen, numbers(static, "static_argnums"), _threads(parallel), _budget(budget, plan))
+    found = Options(
+        chosen, numbers(static, "static_argnums"), _threads(parallel), _budget(budget, plan), _is_set(POISON)
+    )
     if found.budget is not None and found.threads != ONE:
         raise ArgumentError(
             "memory_budget= plans the arena of one thread",
@@ -74,6 +81,11 @@ def numbers(argnums: Argnums, option: str = "argnums") -> tuple[Argnum, ...]:
                 cure=f'write it as {option}=0, {option}="x" or {option}=(0, 1)',
             )
     return cast("tuple[Argnum, ...]", found)
+
+
+def _is_set(variable: str) -> bool:
+    """Whether a variable of the environment asks for something."""
+    return os.environ.get(variable, "0") not in ("", "0")
 
 
 def _threads(parallel: object) -> Threads:

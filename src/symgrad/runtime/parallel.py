@@ -27,7 +27,8 @@ def parallel_executable(launch: Launch, parts: Sequence[Executable], blas: Seque
     if not launch.is_shared:
         return parts[0]
     results = tuple(launch.slots[slot] for slot in launch.results)
-    return Executable(_Program(launch, parts, blas).entry, launch.slots[: launch.params], results, 0)
+    program = _Program(launch, parts, blas)
+    return Executable(program.entry, launch.slots[: launch.params], results, 0, program.drop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,10 @@ class _Program:
         self._free.append(workspace)
         numbers = tuple(slots[slot] for slot in self._numbers)
         return numbers[0] if len(numbers) == 1 else numbers
+
+    def drop(self) -> None:
+        """Let go of what calls that are over have left."""
+        self._free.clear()
 
     def _take(self) -> _Workspace:
         """A workspace that no other call has; one whose call fails is dropped."""

@@ -14,6 +14,7 @@ from symgrad.errors import ArgumentError, MemoryBudgetError
 from symgrad.ir.launch import Budget, Threads
 from symgrad.ir.types import ArrayType
 from symgrad.locks import Lock
+from symgrad.runtime.cache import Json
 from symgrad.runtime.executable import Executable
 from symgrad.runtime.late import (
     COMPILER,
@@ -65,14 +66,16 @@ class Program:
     key: str | None = None  # the name of the program in the cache, if the trace was kept there with it
     threads: Threads = ONE  # that may run it
     budget: Budget | None = None  # bytes that the arena may have
+    poisoned: bool = False  # whether places that hold nothing are filled
     _lock: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     @cached_property
     def compilation(self) -> Compilation:
         """What makes the stages; the passes and the code generator are loaded for it."""
         return late(COMPILER).Compilation(
-            self.traced.function, self.answer.transform, self.compiled_target, self.budget
-        )
+            self.traced.function, self.answer.transform, self.compiled_target, self.budget,
+            poisoned=self.poisoned,
+        )  # fmt: skip
 
     @cached_property
     def joint(self) -> Function:
@@ -136,6 +139,16 @@ class Program:
         return DEFAULT_TARGET if self.target == INTERPRETER else self.target
 
     @property
+    def asked(self) -> dict[str, Json]:
+        """What is asked of the compiler, beside the target's own choices."""
+        return {
+            "target": self.target,
+            "threads": [self.threads.most, self.threads.automatic],
+            "budget": None if self.budget is None else [self.budget.bytes, self.budget.optimal],
+            "poisoned": self.poisoned,
+        }
+
+    @property
     def runs_on(self) -> str:
         """The target, or the interpreter for a program too long to compile."""
         limit = int(os.environ.get(LIMIT_VARIABLE) or COMPILED_LIMIT)
@@ -185,9 +198,7 @@ class Program:
         if self.key is not None:
             return self._of_key(self.key)
         keeping = late(KEEPING)
-        key = keeping.program_key(
-            self.traced.function, self.answer.transform, self.target, self.threads, self.budget
-        )
+        key = keeping.program_key(self.traced.function, self.answer.transform, self.asked)
         found = self._of_key(key)
         if self.place is not None and isinstance(self.traced.record, TraceRecord):
             keeping.keep(self.place, self.traced, self.traced.record, key)
@@ -201,6 +212,12 @@ class Program:
         return late(PARALLEL).load_parallel(
             key, self.traced.name, lambda: self.threaded.launch, lambda: self.parts
         )
+
+    def free_memory(self) -> None:
+        """Let go of what calls have left for the next ones, if the program has run at all."""
+        made = vars(self).get("_executable")
+        if isinstance(made, Executable):
+            made.free_memory()
 
     def _types(self) -> tuple[tuple[ArrayType, ...], tuple[ArrayType, ...]]:
         """The types of the params and of the results, known without transforming anything."""

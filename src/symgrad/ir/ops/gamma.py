@@ -110,18 +110,18 @@ def _special(
     )
 
 
-gammaln = _special("gammaln", _gammaln, lambda y, x: digamma(x), "log |Γ(x)|", 70)
-gamma = _special("gamma", _gamma, lambda y, x: y * digamma(x), "Γ(x) = ∫₀^∞ tˣ⁻¹ exp(-t) dt", 70)
-digamma = _special("digamma", _digamma, lambda y, x: trigamma(x), "ψ(x), the derivative of log Γ", 50)
+gammaln = _special("gammaln", _gammaln, lambda y, x: digamma(x), "log |Γ(x)|", 450)
+gamma = _special("gamma", _gamma, lambda y, x: y * digamma(x), "Γ(x) = ∫₀^∞ tˣ⁻¹ exp(-t) dt", 480)
+digamma = _special("digamma", _digamma, lambda y, x: trigamma(x), "ψ(x), the derivative of log Γ", 255)
 trigamma = _special(
     "trigamma", lambda x: _polygamma(1, x), lambda y, x: polygamma(np.full_like(x, 2.0), x),
-    "ψ'(x), the derivative of digamma", 40,
+    "ψ'(x), the derivative of digamma", 168,
 )  # fmt: skip
 polygamma = elementwise(
     "polygamma", typed(_polygamma), "polygamma({0}, {1})",
     Partials(None, lambda y, n, x: polygamma(n + 1, x)),
     "ψ⁽ⁿ⁾(x), the n-th derivative of digamma, n rounded to an integer from 1 to 170",
-    arity=2, domain=(1.6, 2.4), flops=400, convention="0 in n",
+    arity=2, domain=(1.6, 2.4), flops=1200, convention="0 in n",
 )  # fmt: skip
 
 OPS: tuple[OpDef, ...] = (gammaln, gamma, digamma, trigamma, polygamma)

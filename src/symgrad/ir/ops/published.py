@@ -15,7 +15,7 @@ from symgrad.ir.published_names import ARITIES, PREFIX
 # The stubs of NumPy do not know that its functions give tracers for tracers.
 np: Any = numpy
 
-_FLOPS = 300  # what a call costs, about
+_FLOPS = 900  # what a call costs, about
 
 
 def value_of(name: str) -> Callable[..., Any]:
