@@ -1,4 +1,4 @@
-"""`symgrad ir`, `source`, `explain` and `memory`: the stages of a small loss, as text and as JSON."""
+"""`symgrad ir`, `source` and `explain`: the stages of a small loss, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -85,17 +85,13 @@ def test_source_is_the_stage_source(cli: Cli) -> None:
     assert cli("source", LOSS).out == cli("ir", LOSS, "--stage", "source").out
 
 
-def test_memory(cli: Cli, golden: Golden) -> None:
-    golden("cli/memory.txt", cli("memory", LOSS).out)
-    record = cli("memory", LOSS, "--json").record
-    assert record["inputs"] == 8 * (100 * 20 + 20)
-    assert record["arena"] >= record["lower_bound"] > 0
-    assert record["alive_at_peak"][0]["line"]["line"] == 7
-
-
 def test_explain(cli: Cli, golden: Golden) -> None:
-    # The times of the passes are another at each run.
-    golden("cli/explain.txt", re.sub(r" *\d+\.\d+ ms", "  TIME ms", cli("explain", LOSS).out))
+    # The times of the passes differ from run to run, what a budget costs with the model of costs.
+    text = re.sub(r" *\d+\.\d+ ms", "  TIME ms", cli("explain", LOSS).out)
+    golden(
+        "cli/explain.txt",
+        re.sub(r"arena of \d+ bytes would do, for \d+\.\d+", "arena of N bytes would do, for N", text),
+    )
     record = cli("explain", LOSS, "--json").record
     assert [given["what"] for given in record["inputs"]] == ["argument x", "argument w"]
     assert record["passes"][0]["name"] == "simplify"

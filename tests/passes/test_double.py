@@ -15,7 +15,7 @@ from symgrad.ir.interpreter import interpret
 from symgrad.ir.parser import parse_function
 from symgrad.ir.verifier import verify
 from symgrad.passes import PASSES, PassRunner, optimize, schedule
-from symgrad.passes.memory import memory_report
+from symgrad.passes.memory_report import memory_report
 
 STENCIL = """\
 func @f(%u: f64[500], %k: f64[]) -> f64[500] {{

@@ -15,7 +15,8 @@ from symgrad.ir.interpreter import run_block
 from symgrad.ir.overwriting import can_overwrite
 from symgrad.ir.parser import parse_function
 from symgrad.passes import PASSES, PassRunner, schedule
-from symgrad.passes.memory import arena_bytes, lower_bound, memory_report, simulate
+from symgrad.passes.memory import arena_bytes, lower_bound, simulate
+from symgrad.passes.memory_report import memory_report
 
 
 @given(function=numeric_programs(), seed=st.integers(0, 3))

@@ -18,7 +18,7 @@ from symgrad.ir.interpreter import interpret
 from symgrad.ir.parser import parse_function
 from symgrad.ir.verifier import verify
 from symgrad.passes import PASSES, PassRunner, schedule
-from symgrad.passes.memory import memory_report
+from symgrad.passes.memory_report import memory_report
 from symgrad.passes.poison import poison
 
 SEEDS = st.integers(0, 3)

@@ -24,7 +24,8 @@ from symgrad.ir.parser import parse_function
 from symgrad.ir.printer import format_function
 from symgrad.ir.verifier import verify
 from symgrad.passes import PASSES, PassRunner, optimize, schedule
-from symgrad.passes.memory import arena_bytes, lower_bound, memory_report
+from symgrad.passes.memory import arena_bytes, lower_bound
+from symgrad.passes.memory_report import memory_report
 
 
 def _name(text: str) -> str:

@@ -11,7 +11,7 @@ from symgrad.ir.parser import parse_function
 from symgrad.ir.regions import flow_of
 from symgrad.ir.verifier import verify
 from symgrad.passes import PassRunner, optimize, schedule
-from symgrad.passes.memory import memory_report
+from symgrad.passes.memory_report import memory_report
 
 LOOP = """\
 func @f(%A: f64[40,40], %b: f64[40]) -> (f64[40,40], f64[40]) {{

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from symgrad.errors import Loc
-from symgrad.ir import dims
 from symgrad.ir.analysis import last_use
 from symgrad.ir.capacity import most_bytes, ranges_within
 from symgrad.ir.core import Block, Function, Op, Place, Space, Value, with_body
@@ -19,7 +19,7 @@ from symgrad.ir.dims import Ranges
 from symgrad.ir.index_names import ranges_inside
 from symgrad.ir.opdef import Flow
 from symgrad.ir.overwriting import is_alias
-from symgrad.ir.regions import flow_of
+from symgrad.ir.regions import flow_of, row_type
 from symgrad.ir.types import aligned
 from symgrad.passes.allocate import allocate
 from symgrad.passes.packing import Lifetime
@@ -111,57 +111,51 @@ class _Placing:
 
 # ---- what it comes to -------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
-class Resident:
+class Stored:
     """A value in the arena."""
 
     value: Value
     nbytes: int  # as stored, aligned
-    loc: Loc | None  # of the op that makes it
+    maker: Op
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryReport:
-    """What a scheduled function needs, in bytes."""
+class Grown:
+    """An array whose size nobody knows before the program runs, for a `while` has stacked it."""
 
-    inputs: int
-    results: int
-    arena: int
-    lower_bound: int  # the most that is alive at one op at the top: no arena for this order is smaller
-    peak_op: Op | None  # where that is; None if nothing lies in the arena
-    peak: tuple[Resident, ...]  # what is alive there, the largest first
+    value: Value
+    row: int | None  # the bytes of each iteration, if they are always the same
+    loc: Loc | None  # of the op that makes it
 
     def __str__(self) -> str:
-        return (
-            f"inputs {self.inputs:,} B, results {self.results:,} B, arena {self.arena:,} B"
-            f" (lower bound {self.lower_bound:,} B)"
-        )
-
-
-def memory_report(function: Function) -> MemoryReport:
-    """What the function needs, and what is alive where it needs most."""
-    block = function.body
-    alive = simulate(function)
-    highest = max(alive, default=0)
-    peak_at = alive.index(highest) if highest else None
-    return MemoryReport(
-        inputs=sum(dims.known(v.type.nbytes) for v in block.params),
-        results=sum(dims.known(v.type.nbytes) for v in block.results),
-        arena=arena_bytes(function),
-        lower_bound=highest,
-        peak_op=None if peak_at is None else block.ops[peak_at],
-        peak=() if peak_at is None else _residents(block, peak_at),
-    )
+        return f"{self.value.type}" + ("" if self.row is None else f" ({self.row:,} bytes an iteration)")
 
 
 def arena_bytes(function: Function) -> int:
     """The size of the arena: where the last value in it ends."""
     ranges = ranges_within(function.body, {})
     ends = (
-        offset + resident.nbytes
+        offset + stored.nbytes
         for op in function.body.ops
-        for offset, resident in (_residents_of(op, ranges) | _inside(op, ranges)).items()
+        for offset, stored in chain(made_by(op, ranges), made_inside(op, ranges))
     )
     return max(ends, default=0)
+
+
+def grown(function: Function) -> Iterator[Grown]:
+    """The arrays that have no place in the arena, for no number of bytes is enough for them."""
+    return _grown(function.body, {})
+
+
+def _grown(block: Block, ranges: Ranges) -> Iterator[Grown]:
+    ranges = ranges_within(block, ranges)
+    for op in block.ops:
+        for v in () if is_alias(op) else op.results:
+            if most_bytes(v.type, ranges) is None:
+                yield Grown(v, most_bytes(row_type(v.type), ranges), op.loc)
+        if flow_of(op) is not Flow.ONCE:
+            for region in op.regions:
+                yield from _grown(region, ranges_inside(op, ranges))
 
 
 def lower_bound(function: Function) -> int:
@@ -174,26 +168,25 @@ def simulate(function: Function) -> list[int]:
 
     What is alive at some time in the regions of an op is alive while it runs.
     """
-    dies, ranges = _deaths(function.body), ranges_within(function.body, {})
+    dies, ranges = deaths(function.body), ranges_within(function.body, {})
     alive: dict[int, tuple[int, int]] = {}  # by offset: bytes, and the op that needs them last
     found: list[int] = []
     total = 0
     dying: dict[int, list[int]] = {}
     for k, op in enumerate(function.body.ops):
-        for offset, resident in _residents_of(op, ranges).items():
-            total += resident.nbytes - alive.get(offset, (0, 0))[0]
-            alive[offset] = resident.nbytes, dies[resident.value]
-            dying.setdefault(dies[resident.value], []).append(offset)
-        found.append(
-            total + sum(r.nbytes for offset, r in _inside(op, ranges).items() if offset not in alive)
-        )
+        for offset, stored in made_by(op, ranges):
+            total += stored.nbytes - alive.get(offset, (0, 0))[0]
+            alive[offset] = stored.nbytes, dies[stored.value]
+            dying.setdefault(dies[stored.value], []).append(offset)
+        inside = dict(made_inside(op, ranges))
+        found.append(total + sum(s.nbytes for offset, s in inside.items() if offset not in alive))
         for offset in dying.pop(k, []):
             if offset in alive and alive[offset][1] == k:
                 total -= alive.pop(offset)[0]
     return found
 
 
-def _deaths(block: Block) -> dict[Value, int]:
+def deaths(block: Block) -> dict[Value, int]:
     """The index of the op that reads the bytes of each value last, as its own or as those of a view."""
     last = last_use(block)
     roots: dict[Value, Value] = {}
@@ -206,42 +199,21 @@ def _deaths(block: Block) -> dict[Value, int]:
     return dies
 
 
-def _residents(block: Block, k: int) -> tuple[Resident, ...]:
-    """What is alive in the arena at op k."""
-    dies, ranges = _deaths(block), ranges_within(block, {})
-    found: dict[int, Resident] = {}
-    for op in block.ops[: k + 1]:
-        for offset, resident in _residents_of(op, ranges).items():
-            if dies[resident.value] >= k:
-                found[offset] = resident
-    found = _inside(block.ops[k], ranges) | found
-    return tuple(sorted(found.values(), key=lambda resident: -resident.nbytes))
-
-
-def _residents_of(op: Op, ranges: Ranges) -> dict[int, Resident]:
-    """The results of an op in the arena, by offset; a view is none."""
-    return dict(_made(op, ranges))
-
-
-def _inside(op: Op, ranges: Ranges) -> dict[int, Resident]:
-    """What lies in the arena at some time in the regions of an op, by offset."""
-    return dict(_walk(op, ranges))
-
-
-def _walk(op: Op, ranges: Ranges) -> Iterator[tuple[int, Resident]]:
+def made_inside(op: Op, ranges: Ranges) -> Iterator[tuple[int, Stored]]:
+    """What lies in the arena at some time in the regions of an op, with its offset."""
     for region in op.regions:
         inside = ranges_within(region, ranges_inside(op, ranges))
         for inner in region.ops:
-            yield from _made(inner, inside)
-            yield from _walk(inner, inside)
+            yield from made_by(inner, inside)
+            yield from made_inside(inner, inside)
 
 
-def _made(op: Op, ranges: Ranges) -> Iterator[tuple[int, Resident]]:
-    """The bytes in the arena that the op gives its results, with their offsets."""
+def made_by(op: Op, ranges: Ranges) -> Iterator[tuple[int, Stored]]:
+    """The results of an op in the arena, with their offsets; a view is none."""
     if is_alias(op):
         return
     for v in op.results:
         if v.place is not None and v.place.space is Space.ARENA:
             nbytes = most_bytes(v.type, ranges)
             if nbytes:
-                yield v.place.number, Resident(v, aligned(nbytes), op.loc)
+                yield v.place.number, Stored(v, aligned(nbytes), op)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import functools
 import pickle
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from symgrad.errors import ArgumentError
 from symgrad.locks import Lock
 from symgrad.runtime.call import drop_held, generated_call
 from symgrad.runtime.kept import kept, place_of
-from symgrad.runtime.late import CHECKS, EXPLAIN, STAGES, TRACING, late
-from symgrad.runtime.options import Options
+from symgrad.runtime.late import CHECKS, EXPLAIN, MEMORIES, STAGES, TRACING, late
+from symgrad.runtime.options import Budget, Options
 from symgrad.runtime.program import INTERPRETER, Program, input_values
 from symgrad.runtime.request import Request, answer
 from symgrad.runtime.seeds import fitted_seeds
@@ -27,9 +27,11 @@ from symgrad.trace.wrapping import Wrapping
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from symgrad.passes.memory import MemoryReport
+    from symgrad.passes.memory_report import MemoryReport
+    from symgrad.passes.remat.curve import CurvePoint
     from symgrad.passes.remat.frontier import Plan
     from symgrad.runtime.check_report import CheckReport
+    from symgrad.runtime.memories import Batch, Over
 
 
 class Compiled(Wrapping):
@@ -66,6 +68,10 @@ class Compiled(Wrapping):
     def around(self, fn: Callable[..., Any]) -> Compiled:
         """The same asked of another function."""
         return Compiled(fn, self.request, self.options)
+
+    def within(self, budget: Budget) -> Compiled:
+        """The same with another `memory_budget`."""
+        return Compiled(self.fn, self.request, self.options.within(budget))
 
     @property
     def asked(self) -> str:
@@ -203,8 +209,8 @@ class Compiled(Wrapping):
         return self.program(*args, **kwargs).numba_module
 
     def memory(self, /, *args: Any, **kwargs: Any) -> MemoryReport:
-        """What a call needs, in bytes: inputs, results, the arena, and the least that any arena could be."""
-        return late(EXPLAIN).program_memory(self.program(*args, **kwargs))
+        """What a call needs, in bytes: inputs, results, and the arena, with all that ever lies in it."""
+        return late(MEMORIES).program_memory(self.program(*args, **kwargs))
 
     def free_memory(self) -> None:
         """Give back the memory that is kept from call to call: arenas, and results that nobody has any more.
@@ -220,7 +226,24 @@ class Compiled(Wrapping):
 
         Each has `arena`, in bytes, and `seconds`, which the cost model gives a call.
         """
-        return late(EXPLAIN).program_plans(self.program(*args, **kwargs))
+        return late(MEMORIES).program_plans(self.program(*args, **kwargs))
+
+    def memory_curve(self, /, *args: Any, **kwargs: Any) -> list[CurvePoint]:
+        """What ten budgets give, from the arena without one down to the least for which there is a plan."""
+        return late(MEMORIES).program_curve(self.program(*args, **kwargs))
+
+    def memory_batches(
+        self, /, sizes: Sequence[int], *args: Any, over: Over = None, **kwargs: Any
+    ) -> list[Batch]:
+        """What calls with batches of these sizes need; the arguments are like those of a call.
+
+        `over` names the arguments with a batch axis: one or several, for their first axis, or a mapping to
+        the number of the axis. Without it, it is the first axis of every array that is not differentiated.
+        """
+        arguments = self._signature.bind(args, kwargs)
+        return late(MEMORIES).batches(
+            arguments, self.request, sizes, over, lambda args, kwargs: self.program(*args, **kwargs)
+        )
 
     def explain(self, /, *args: Any, **kwargs: Any) -> str:
         """Why the program is as it is: inputs, what is fixed, what each pass did, the kernels, the memory."""

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Iterator, Sequence
 
-from symgrad.errors import Loc
 from symgrad.ir import dims
 from symgrad.passes.fusion_report import KernelReport, fusion_report
-from symgrad.passes.launch_memory import launch_memory
-from symgrad.passes.memory import MemoryReport, memory_report
-from symgrad.passes.pipeline import PassRunner, memory_plans
-from symgrad.passes.remat.frontier import Plan
 from symgrad.passes.threads import Sharing
 from symgrad.passes.tile import Tiling, tilings
 from symgrad.passes.unroll import unroll
 from symgrad.runtime.compiler import Part
+from symgrad.runtime.memories import program_least, program_memory
+from symgrad.runtime.memory_tables import memory_record, memory_text, point_record
 from symgrad.runtime.program import INTERPRETER, ONE, Program
-from symgrad.runtime.tables import Json, bytes_text, loc_record, pairs, table
+from symgrad.runtime.tables import Json, bytes_text
 from symgrad.trace.records import TraceRecord
 from symgrad.trace.traced import ArgumentLeaf, Captured, Literal
 
@@ -37,7 +33,7 @@ def explanation(program: Program) -> str:
         ),
         ("threads", list(_threads(program))),
         ("kernels", list(_kernels(parts))),
-        ("memory", memory_text(memory).splitlines()),
+        ("memory", [*memory_text(memory).splitlines(), *_less(program)]),
         ("the next process", [_next_process(program)]),
     ]
     return "\n".join(row for title, rows in sections for row in (f"{title}:", *(f"  {row}" for row in rows)))
@@ -61,7 +57,7 @@ def _next_process(program: Program) -> str:
 
 def explanation_record(program: Program) -> Json:
     """The same as JSON."""
-    parts = program.parts
+    parts, least = program.parts, program_least(program)
     return {
         "runs on": program.runs_on,
         "inputs": [{"type": type, "kind": kind, "what": what} for type, kind, what in _inputs(program)],
@@ -76,6 +72,7 @@ def explanation_record(program: Program) -> Json:
         "threads": [] if program.threads == ONE else list(map(_sharing_record, program.threaded.sharings)),
         "kernels": [_kernel_record(report) for part in parts for report in fusion_report(part.fused)],
         "memory": memory_record(program_memory(program)),
+        "least memory": None if least is None else point_record(least),
     }
 
 
@@ -122,6 +119,16 @@ def _kernels(parts: Sequence[Part]) -> Iterator[str]:
         yield from rows
 
 
+def _less(program: Program) -> Iterator[str]:
+    """What the least budget gives."""
+    least = program_least(program)
+    if least is not None:
+        yield (
+            f"with memory_budget= an arena of {bytes_text(least.arena)} would do,"
+            f" for {least.ratio:.2f} times the time"
+        )
+
+
 def _sharing_record(sharing: Sharing) -> Json:
     return {
         "rows": sharing.rows,
@@ -160,77 +167,3 @@ def _kernel_record(report: KernelReport) -> Json:
             {"type": str(b.value.type), "after": b.maker, "reason": b.reason} for b in report.boundaries
         ],
     }
-
-
-# ---- memory ------------------------------------------------------------------------------------------------
-def program_memory(program: Program) -> MemoryReport:
-    """What a call needs, whatever runs it."""
-    reports = [memory_report(part.scheduled) for part in program.parts]
-    return reports[0] if len(reports) == 1 else launch_memory(program.threaded.launch, reports)
-
-
-def program_plans(program: Program) -> list[Plan]:
-    """The plans that a budget chooses from."""
-    return memory_plans(program.optimized, PassRunner(None))
-
-
-def plans_text(plans: Sequence[Plan]) -> str:
-    """What each plan takes, beside the first one, which has no budget."""
-    rows = [
-        (bytes_text(plan.arena), f"{plan.seconds / plans[0].seconds:.2f}", str(plan.repeats))
-        for plan in plans
-    ]
-    return table(("arena", "time", "ops again"), rows, right=(1, 2))
-
-
-def plans_record(plans: Sequence[Plan]) -> Json:
-    """The same as JSON."""
-    return [{"arena": plan.arena, "seconds": plan.seconds, "repeats": plan.repeats} for plan in plans]
-
-
-def memory_text(report: MemoryReport) -> str:
-    """What a call needs, and what lies in the arena where it needs most."""
-    rows = [
-        ("inputs", bytes_text(report.inputs)),
-        ("results", bytes_text(report.results)),
-        ("arena", bytes_text(report.arena)),
-        ("lower bound", f"{bytes_text(report.lower_bound)}: what is alive at once at the peak"),
-    ]
-    if report.peak_op is None:
-        return pairs(rows)
-    peak = report.peak_op
-    where = "" if peak.loc is None else f" at {peak.loc}"
-    living = [
-        (f"{resident.nbytes:,}", str(resident.value.type), _where(resident.loc)) for resident in report.peak
-    ]
-    return "\n".join(
-        [
-            pairs(rows),
-            f"in the arena at the peak, which is a {peak.opdef.name}{where}:",
-            *(f"  {row}" for row in table(("bytes", "type", "made at"), living, right=(0,)).splitlines()),
-        ]
-    )
-
-
-def memory_record(report: MemoryReport) -> Json:
-    """The same as JSON."""
-    peak = report.peak_op
-    return {
-        "inputs": report.inputs,
-        "results": report.results,
-        "arena": report.arena,
-        "lower_bound": report.lower_bound,
-        "peak": None if peak is None else {"op": peak.opdef.name, "line": loc_record(peak.loc)},
-        "alive_at_peak": [
-            {"bytes": resident.nbytes, "type": str(resident.value.type), "line": loc_record(resident.loc)}
-            for resident in report.peak
-        ],
-    }
-
-
-def _where(loc: Loc | None) -> str:
-    """A place in the source with its text."""
-    if loc is None:
-        return "-"
-    text = linecache.getline(loc.file, loc.line).strip()
-    return f"{loc}  {text}".rstrip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
 from symgrad.errors import ArgumentError
@@ -39,6 +39,18 @@ class Options:
     budget: Budget | None = None  # that its arena keeps
     poisoned: bool = False  # whether the program fills places that hold nothing: see POISON
 
+    def within(self, budget: object, plan: object = None) -> Options:
+        """The same with a budget as a caller has written it; without a plan, with the one that there is."""
+        if plan is None and budget is not None and self.budget is not None and self.budget.optimal:
+            plan = OPTIMAL
+        found = replace(self, budget=_budget(budget, plan))
+        if found.budget is not None and found.threads != ONE:
+            raise ArgumentError(
+                "memory_budget= plans the arena of one thread",
+                cure="leave out parallel=, or call the function for parts of the data from your own threads",
+            )
+        return found
+
 
 def options(
     target: str | None, static: Argnums, parallel: object, budget: object = None, plan: object = None
@@ -49,14 +61,8 @@ def options(
         targets = (*late(COMPILER).TARGETS, INTERPRETER)
         if chosen not in targets:
             raise ArgumentError(f"no target {chosen!r}", cure="targets: " + ", ".join(targets))
-    found = Options(
-        chosen, numbers(static, "static_argnums"), _threads(parallel), _budget(budget, plan), _is_set(POISON)
-    )
-    if found.budget is not None and found.threads != ONE:
-        raise ArgumentError(
-            "memory_budget= plans the arena of one thread",
-            cure="leave out parallel=, or call the function for parts of the data from threads of your own",
-        )
+    made = Options(chosen, numbers(static, "static_argnums"), _threads(parallel), poisoned=_is_set(POISON))
+    found = made.within(budget, plan)
     if found.budget is not None and target == INTERPRETER:
         raise ArgumentError(
             "memory_budget= plans the memory of compiled programs; the interpreter has no plan",

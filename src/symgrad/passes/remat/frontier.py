@@ -14,7 +14,8 @@ from symgrad.errors import MemoryBudgetError
 from symgrad.ir.core import Function
 from symgrad.ir.launch import Budget
 from symgrad.passes.cost import seconds
-from symgrad.passes.memory import MemoryReport, arena_bytes, memory, memory_report
+from symgrad.passes.memory import arena_bytes, memory
+from symgrad.passes.memory_report import MemoryReport, memory_report
 from symgrad.passes.remat.exact import check_size, optimal
 from symgrad.passes.remat.plan import Plan, as_it_is, undominated
 from symgrad.passes.remat.sweep import sweep

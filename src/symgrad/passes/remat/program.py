@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from symgrad.ir.core import Block, Function, Op, Value, with_body
 from symgrad.ir.overwriting import is_alias
+from symgrad.passes.forward_part import REPEATED
 from symgrad.passes.remat.problem import Run
 from symgrad.passes.remat.units import Units
 
@@ -17,7 +18,11 @@ def rebuilt(units: Units, schedule: Sequence[Run]) -> Function:
     builder = _Builder(units.facts.roots, {op.result: op for op in body.ops if is_alias(op)})
     seen: set[int] = set()
     for run in schedule:
-        builder.again(units.only(run) if run.unit in seen else units.ops[run.unit])
+        if run.unit in seen:
+            op = units.only(run)
+            builder.again(op if op.loc is None else replace(op, loc=op.loc.through(REPEATED)))
+        else:
+            builder.again(units.ops[run.unit])
         seen.add(run.unit)
     results = tuple(builder.value(v) for v in body.results)
     return with_body(units.function, Block(body.params, tuple(builder.ops), results))
