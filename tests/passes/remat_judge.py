@@ -27,7 +27,7 @@ def slow_peak(problem: Problem, schedule: Sequence[Run]) -> int:
         taken: set[int] = set()
         for read, made in run.over:
             source = max(j for j, b in last if b == read and j < k)
-            if made in given or read in taken or last[source, read] != k:
+            if made in given or read in taken or last[source, read] != k or not run.may(read, made):
                 continue
             given.add(made)
             taken.add(read)
@@ -97,7 +97,7 @@ def _bytes(problem: Problem, run: Run, alive: frozenset[int], kept: frozenset[in
     """The bytes that are alive while a run works, if some of what is alive is kept after it."""
     over: dict[int, int] = {}
     for read, made in run.over:
-        if read in alive - kept and made not in over and read not in over.values():
+        if read in alive - kept and made not in over and read not in over.values() and run.may(read, made):
             over[made] = read
     there = kept | frozenset(run.reads) | frozenset(run.makes)
     return sum(problem.sizes[b] for b in there - frozenset(over)) + run.scratch

@@ -148,7 +148,7 @@ class _Model:
         found: dict[int | None, float] = {}
         shared: dict[tuple[bool, int], list[int]] = {}
         for read, made in run.over:
-            if made < 0 or read not in freed:
+            if made < 0 or read not in freed or not run.may(read, made):
                 continue
             w = self._variable()
             self._at_most(0.0, {w: 1.0, freed[read]: -1.0})

@@ -27,6 +27,8 @@ class Run:
     over: tuple[tuple[int, int], ...]
     scratch: int  # bytes of the arena that it needs while it works, inside its regions
     seconds: float  # that it takes to run again, by the cost model
+    # Whether a pair of `over` is one indeed, where that is found out only when it is asked: it takes time.
+    may: Callable[[int, int], bool] = lambda read, made: True
 
 
 ELSEWHERE = -1

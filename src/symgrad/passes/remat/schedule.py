@@ -80,7 +80,7 @@ def written_over(run: Run, dies: Callable[[int], bool]) -> dict[int, int]:
     """What a run writes over what that dies there, as the memory plan does: made -> read."""
     found: dict[int, int] = {}
     for read, made in run.over:
-        if made not in found and dies(read) and read not in found.values():
+        if made not in found and dies(read) and read not in found.values() and run.may(read, made):
             found[made] = read
     return found
 

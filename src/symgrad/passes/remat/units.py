@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from symgrad.ir.capacity import most_bytes
 from symgrad.ir.core import Block, Function, Op, Value
@@ -49,27 +50,34 @@ class Units:
         number, roots = self.number, self.facts.roots
         reads = tuple(dict.fromkeys(number[roots[v]] for v in op.operands if roots[v] in number))
         flow = flow_of(op)
+        over, may = self._over(op, reads)
         return Run(
             unit,
             tuple(number[v] for v in op.results if v in number),
             reads,
-            tuple(self._over(op, reads)),
+            tuple(over),
             0 if flow in (None, Flow.ONCE) else arena_bytes(memory(_alone(op))),
             time,
+            may,
         )
 
-    def _over(self, op: Op, reads: Buffers) -> list[tuple[int, int]]:
-        """What may be written over what."""
-        found: list[tuple[int, int]] = []
-        for k, result in enumerate(op.results):
-            made = self.number.get(result, ELSEWHERE - k)
-            found += [
-                (read, made)
-                for read in reads
-                if most_bytes(self.buffers[read].type, self.facts.ranges)
-                and self.facts.can_overwrite(op, self.buffers[read], result)
-            ]
-        return found
+    def _over(self, op: Op, reads: Buffers) -> tuple[list[tuple[int, int]], Callable[[int, int], bool]]:
+        """What may be written over what as far as sizes go, and whether it may indeed."""
+        results = {self.number.get(result, ELSEWHERE - k): result for k, result in enumerate(op.results)}
+        ranges = self.facts.ranges
+        sizes = {made: most_bytes(result.type, ranges) for made, result in results.items()}
+        pairs = [
+            (read, made)
+            for made, size in sizes.items()
+            for read in reads
+            if size and most_bytes(self.buffers[read].type, ranges) == size
+        ]
+
+        @cache
+        def may(read: int, made: int) -> bool:
+            return self.facts.can_overwrite(op, self.buffers[read], results[made])
+
+        return pairs, may
 
 
 def units_of(function: Function) -> Units:
