@@ -11,7 +11,7 @@ from symgrad.errors import ArgumentError
 from symgrad.ir.types import ArrayType, parse_type
 from symgrad.runtime.compiled import Compiled
 from symgrad.runtime.late import CHECKS, ELEMENTWISE, TRACER, late
-from symgrad.runtime.options import Argnums, Budget, Options, Residuals, numbers, options
+from symgrad.runtime.options import Argnums, Bytes, Options, Residuals, numbers, options
 from symgrad.runtime.program import INTERPRETER
 from symgrad.runtime.request import Mode, Request
 from symgrad.trace.trees import tree_map
@@ -57,7 +57,8 @@ def compile(
     static_argnums: Argnums = (),
     target: str | None = None,
     parallel: bool | int = False,
-    memory_budget: Budget = None,
+    memory_budget: Bytes = None,
+    plan: str | None = None,
 ) -> Compiled:
     """The function compiled as it is: same arguments, same results.
 
@@ -78,13 +79,14 @@ def compile(
     `memory_budget` bounds the bytes of the arena, in which all lies but arguments and results: a number, or
     a size such as "64MiB". What does not fit is made again where it is read, or rows are worked on in blocks.
     MemoryBudgetError is raised, before anything runs, if that is not enough. The interpreter plans no memory:
-    where SYMGRAD_TARGET names it, no budget counts.
+    where SYMGRAD_TARGET names it, no budget counts. `plan="optimal"` looks for the fastest way to keep the
+    budget by integer programming, for programs of up to 60 kernels and contractions, and up to a minute.
 
     Results of rank 0 are NumPy scalars, also where `fn` returns a Python number; arrays are fresh at each
     call.
     """
     _check_callable(fn, "compile")
-    return Compiled(fn, Request(Mode.VALUE), options(target, static_argnums, parallel, memory_budget))
+    return Compiled(fn, Request(Mode.VALUE), options(target, static_argnums, parallel, memory_budget, plan))
 
 
 def value_and_grad(
@@ -95,7 +97,8 @@ def value_and_grad(
     static_argnums: Argnums = (),
     target: str | None = None,
     parallel: bool | int = False,
-    memory_budget: Budget = None,
+    memory_budget: Bytes = None,
+    plan: str | None = None,
     residuals: Residuals = None,
 ) -> Compiled:
     """A function that returns (value, gradients) of a scalar loss, computed by one compiled program.
@@ -109,9 +112,9 @@ def value_and_grad(
     number, or container of them; integers and booleans in it come back as NumPy scalars, and strings are
     refused.
 
-    `static_argnums`, `target`, `parallel` and `memory_budget` are those of `compile`: arguments whose values
-    are fixed in the program, which is traced anew when they change, where it runs, on how many threads, and
-    in how many bytes.
+    `static_argnums`, `target`, `parallel`, `memory_budget` and `plan` are those of `compile`: arguments whose
+    values are fixed in the program, which is traced anew when they change, where it runs, on how many
+    threads, and in how many bytes.
 
     `residuals` is a smaller type in which what the backward part needs is kept until then: "float32" for
     float64, "float16" or "bfloat16" for float32. The value keeps its bits, gradients are rounded, and
@@ -123,7 +126,7 @@ def value_and_grad(
     return Compiled(
         fn,
         _request(Mode.VALUE_AND_GRADIENT, argnums, has_aux),
-        options(target, static_argnums, parallel, memory_budget, residuals),
+        options(target, static_argnums, parallel, memory_budget, plan, residuals),
     )
 
 
@@ -138,7 +141,8 @@ def compile_grad(
     static_argnums: Argnums = (),
     target: str | None = None,
     parallel: bool | int = False,
-    memory_budget: Budget = None,
+    memory_budget: Bytes = None,
+    plan: str | None = None,
     residuals: Residuals = None,
 ) -> Callable[[Fn], Compiled]: ...
 @overload
@@ -150,7 +154,8 @@ def compile_grad(
     static_argnums: Argnums = (),
     target: str | None = None,
     parallel: bool | int = False,
-    memory_budget: Budget = None,
+    memory_budget: Bytes = None,
+    plan: str | None = None,
     residuals: Residuals = None,
 ) -> Compiled: ...
 def compile_grad(
@@ -161,7 +166,8 @@ def compile_grad(
     static_argnums: Argnums = (),
     target: str | None = None,
     parallel: bool | int = False,
-    memory_budget: Budget = None,
+    memory_budget: Bytes = None,
+    plan: str | None = None,
     residuals: Residuals = None,
 ) -> Compiled | Callable[[Fn], Compiled]:
     """Decorator: a plain NumPy loss becomes a function that returns (value, gradients).
@@ -174,7 +180,8 @@ def compile_grad(
     ((loss, aux), gradients). `static_argnums` names arguments whose values are fixed in the program, which is
     traced anew when they change: masks, flags, sizes. `target` is "numba_cpu" or "interpreter". With
     `parallel=True` as many threads run it as pay, with a number so many. `memory_budget="64MiB"` bounds the
-    memory that it borrows, `residuals="float32"` halves what it keeps for the gradient.
+    memory that it borrows; `plan="optimal"` looks longer for the fastest way to keep it.
+    `residuals="float32"` halves what it keeps for the gradient.
 
     >>> import numpy as np
     >>> @compile_grad(target="interpreter")
@@ -196,6 +203,7 @@ def compile_grad(
             target=target,
             parallel=parallel,
             memory_budget=memory_budget,
+            plan=plan,
             residuals=residuals,
         )
 
@@ -210,15 +218,16 @@ def grad(
     static_argnums: Argnums = (),
     target: str | None = None,
     parallel: bool | int = False,
-    memory_budget: Budget = None,
+    memory_budget: Bytes = None,
+    plan: str | None = None,
     residuals: Residuals = None,
 ) -> Compiled:
     """A function that returns the gradients of a scalar loss; with `has_aux`, (gradients, aux).
 
     The arguments are those of `value_and_grad`: `argnums` names the differentiated arguments; with `has_aux`
     the loss returns (loss, aux); the values of `static_argnums` are fixed in the program; `target` is where
-    it runs, `parallel` on how many threads, `memory_budget` in how many bytes, and `residuals` the type of
-    what is kept for the backward part.
+    it runs, `parallel` on how many threads, `memory_budget` in how many bytes, `plan` how that is kept, and
+    `residuals` the type of what is kept for the backward part.
 
     Gradients are functions like any other: `grad(grad(f))` is the second derivative. Keep the result: each
     `grad(f)` is an object of its own, which traces anew.
@@ -227,7 +236,7 @@ def grad(
     return Compiled(
         fn,
         _request(Mode.GRADIENT, argnums, has_aux),
-        options(target, static_argnums, parallel, memory_budget, residuals),
+        options(target, static_argnums, parallel, memory_budget, plan, residuals),
     )
 
 
@@ -238,12 +247,13 @@ def jvp(
     *,
     target: str | None = None,
     parallel: bool | int = False,
-    memory_budget: Budget = None,
+    memory_budget: Bytes = None,
+    plan: str | None = None,
 ) -> tuple[Any, Any]:
     """(fn(*primals), its derivative along the tangents), by forward mode.
 
     Both are tuples with one entry an argument. Each tangent has the structure, shapes and dtypes of its
-    primal. `target` and `parallel` are those of `compile`.
+    primal. `target`, `parallel`, `memory_budget` and `plan` are those of `compile`.
     """
     _check_callable(fn, "jvp")
     primals, tangents = _tuple_of(primals, "primals"), _tuple_of(tangents, "tangents")
@@ -252,7 +262,7 @@ def jvp(
             f"jvp: {len(primals)} primals and {len(tangents)} tangents",
             cure="pass one tangent an argument; zeros where there is no change",
         )
-    chosen = options(target, (), parallel)
+    chosen = options(target, (), parallel, memory_budget, plan)
     request = Request(Mode.PUSH_FORWARD, tuple(range(len(primals))))
     return _kept(fn, request, chosen).seeded(primals, tangents)
 
@@ -273,7 +283,7 @@ def vjp(
     chosen = options(target, (), parallel)
     value = _kept(fn, Request(Mode.VALUE), chosen)(*primals)
     request = Request(Mode.PULL_BACK, tuple(range(len(primals))))
-    pulling = options(target, (), parallel, None, residuals)
+    pulling = options(target, (), parallel, residuals=residuals)
 
     def pull(cotangent: Any) -> tuple[Any, ...]:
         """The cotangents of the primals, given that of the result."""

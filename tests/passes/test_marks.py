@@ -18,8 +18,8 @@ from symgrad.ir.parser import parse_function
 from symgrad.ir.regions import flow_of
 from symgrad.passes import PASSES
 from symgrad.passes.remat.frontier import frontier
-from symgrad.passes.remat.problem import Problem
 from symgrad.passes.remat.reversal import reversals
+from symgrad.passes.remat.units import units_of
 
 LAYERS, WIDTH, ROWS = 9, 8, 32
 BUFFER = ROWS * WIDTH * 8
@@ -226,7 +226,7 @@ def saved_chain(ws: Any, x: Any) -> Any:
 
 def test_a_plan_makes_no_saved_value_again() -> None:
     function = fused(saved_chain)
-    problem = Problem(function)
+    problem = units_of(function).problem()
     assert len(problem.saved) == 3
     plans = frontier([function])
     assert max(plan.repeats for plan in plans) > 0

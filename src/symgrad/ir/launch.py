@@ -21,6 +21,14 @@ class Threads:
     automatic: bool = False  # fewer, or one, where more do not pay
 
 
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How many bytes are asked for."""
+
+    bytes: int  # that the arena may have
+    optimal: bool = False  # whether the cheapest plan is looked for, which takes long
+
+
 class How(Enum):
     """What of a slot a chunk reads or makes."""
 

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from symgrad.errors import InternalError, SymgradError
 from symgrad.ir.analysis import op_counts
 from symgrad.ir.core import Function
+from symgrad.ir.launch import Budget
 from symgrad.ir.ops.packing import Packing
 from symgrad.ir.printer import format_function
 from symgrad.ir.verifier import verify
@@ -182,7 +183,7 @@ def _arena_when_fused(optimized: Function) -> int:
 _FUSING = ("cse", "dce", "accumulate", "double", "fuse")
 
 
-def fused(function: Function, runner: PassRunner, budget: int | None = None) -> Function:
+def fused(function: Function, runner: PassRunner, budget: Budget | None = None) -> Function:
     """The optimized function as kernels and contractions in order.
 
     With a budget, what would take more bytes of the arena is made again where it is read, or row by row.

@@ -11,7 +11,7 @@ from symgrad.locks import Lock
 from symgrad.runtime.call import drop_held, generated_call
 from symgrad.runtime.kept import kept, place_of
 from symgrad.runtime.late import CHECKS, EXPLAIN, MEMORIES, STAGES, TRACING, late
-from symgrad.runtime.options import Budget, Options
+from symgrad.runtime.options import Bytes, Options
 from symgrad.runtime.program import INTERPRETER, Program, input_values
 from symgrad.runtime.request import Request, answer
 from symgrad.runtime.seeds import fitted_seeds
@@ -67,7 +67,7 @@ class Compiled(Wrapping):
         """The same asked of another function."""
         return Compiled(fn, self.request, self.options)
 
-    def within(self, budget: Budget) -> Compiled:
+    def within(self, budget: Bytes) -> Compiled:
         """The same with another `memory_budget`."""
         return Compiled(self.fn, self.request, self.options.within(budget))
 

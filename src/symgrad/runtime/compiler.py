@@ -8,7 +8,7 @@ from symgrad.codegen.module_source import ModuleSource
 from symgrad.codegen.steps import Module
 from symgrad.codegen.target import TARGETS
 from symgrad.ir.core import Function
-from symgrad.ir.launch import Threads
+from symgrad.ir.launch import Budget, Threads
 from symgrad.ir.ops.packing import PACKINGS
 from symgrad.passes.blas_form import may_call_blas
 from symgrad.passes.pipeline import PassRunner, fused, optimize, optimize_packed, placed
@@ -26,7 +26,7 @@ class Compilation:
         transform: Transform,
         target: str,
         *,
-        budget: int | None = None,
+        budget: Budget | None = None,
         residuals: str | None = None,
         poisoned: bool = False,
     ) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast
 
 from symgrad.errors import ArgumentError
-from symgrad.ir.launch import Threads
+from symgrad.ir.launch import Budget, Threads
 from symgrad.ir.types import STORED_FOR
 from symgrad.runtime.cpus import cpus
 from symgrad.runtime.late import COMPILER, late
@@ -17,8 +17,10 @@ from symgrad.runtime.program import DEFAULT_TARGET, INTERPRETER, ONE
 from symgrad.runtime.request import Argnum
 
 Argnums: TypeAlias = "Argnum | Sequence[Argnum]"
-Budget: TypeAlias = "int | str | None"
+Bytes: TypeAlias = "int | str | None"
 Residuals: TypeAlias = Literal["float32", "float16", "bfloat16"] | None
+
+OPTIMAL = "optimal"  # the plan of least cost
 
 # Where it is set, compiled programs are poisoned: slower, for finding faults in them.
 POISON = "SYMGRAD_POISON"
@@ -35,13 +37,15 @@ class Options:
     target: str  # where it runs
     static: tuple[Argnum, ...] = ()  # arguments that are fixed in the program
     threads: Threads = ONE  # that may run it
-    budget: int | None = None  # bytes that its arena may have
+    budget: Budget | None = None  # that its arena keeps
     residuals: str | None = None  # the type that residuals are stored in, if not their own
     poisoned: bool = False  # whether the program fills places that hold nothing: see POISON
 
-    def within(self, budget: object) -> Options:
-        """The same with a budget as a caller has written it."""
-        found = replace(self, budget=_bytes(budget))
+    def within(self, budget: object, plan: object = None) -> Options:
+        """The same with a budget as a caller has written it; without a plan, with the one that there is."""
+        if plan is None and budget is not None and self.budget is not None and self.budget.optimal:
+            plan = OPTIMAL
+        found = replace(self, budget=_budget(budget, plan))
         if found.budget is not None and found.threads != ONE:
             raise ArgumentError(
                 "memory_budget= plans the arena of one thread",
@@ -55,6 +59,7 @@ def options(
     static: Argnums,
     parallel: object,
     budget: object = None,
+    plan: object = None,
     residuals: object = None,
 ) -> Options:
     """The options that a caller has written."""
@@ -70,7 +75,7 @@ def options(
         residuals=_stored(residuals),
         poisoned=_is_set(POISON),
     )
-    found = made.within(budget)
+    found = made.within(budget, plan)
     if found.budget is not None and target == INTERPRETER:
         raise ArgumentError(
             "memory_budget= plans the memory of compiled programs; the interpreter has no plan",
@@ -112,6 +117,22 @@ def _threads(parallel: object) -> Threads:
         f"parallel is {parallel!r}, neither True nor False nor a number of threads",
         cure="write parallel=True for as many threads as pay, or their number, as parallel=4",
     )
+
+
+def _budget(budget: object, plan: object) -> Budget | None:
+    """The budget that the options ask for."""
+    size = _bytes(budget)
+    if plan is not None and plan != OPTIMAL:
+        raise ArgumentError(
+            f"plan is {plan!r}, not {OPTIMAL!r}",
+            cure=f'write plan="{OPTIMAL}" for the plan of least cost, or leave it out',
+        )
+    if plan is not None and size is None:
+        raise ArgumentError(
+            f'plan="{OPTIMAL}" is how a memory budget is kept, and there is none',
+            cure='write memory_budget="64MiB" as well, or leave out plan=',
+        )
+    return None if size is None else Budget(size, optimal=plan is not None)
 
 
 def _bytes(budget: object) -> int | None:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from symgrad.errors import ArgumentError, MemoryBudgetError
-from symgrad.ir.launch import Threads
+from symgrad.ir.launch import Budget, Threads
 from symgrad.ir.types import ArrayType
 from symgrad.locks import Lock
 from symgrad.runtime.cache import Json
@@ -65,7 +65,7 @@ class Program:
     place: str | None = None  # where other processes look for the trace, if it may be kept
     key: str | None = None  # the name of the program in the cache, if the trace was kept there with it
     threads: Threads = ONE  # that may run it
-    budget: int | None = None  # bytes that the arena may have
+    budget: Budget | None = None  # bytes that the arena may have
     residuals: str | None = None  # the type that residuals are stored in, if not their own
     poisoned: bool = False  # whether places that hold nothing are filled
     _lock: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
@@ -149,7 +149,7 @@ class Program:
         return {
             "target": self.target,
             "threads": [self.threads.most, self.threads.automatic],
-            "budget": self.budget,
+            "budget": None if self.budget is None else [self.budget.bytes, self.budget.optimal],
             "residuals": self.residuals,
             "poisoned": self.poisoned,
         }

@@ -8,66 +8,37 @@ their order by time. So a smaller budget never gives a faster program, nor a lar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import replace
 
 from symgrad.errors import MemoryBudgetError
 from symgrad.ir.core import Function
-from symgrad.ir.index_names import ENDLESS
+from symgrad.ir.launch import Budget
 from symgrad.passes.cost import seconds
 from symgrad.passes.memory import arena_bytes, grown, memory
 from symgrad.passes.memory_report import MemoryReport, memory_report
-from symgrad.passes.remat.problem import Problem
-from symgrad.passes.remat.program import rebuilt
-from symgrad.passes.remat.schedule import Schedule, cost, peak, whole
-from symgrad.passes.remat.search import improved, schedules
+from symgrad.passes.remat.exact import check_size, optimal
+from symgrad.passes.remat.plan import Plan, as_it_is, undominated
+from symgrad.passes.remat.sweep import sweep
 
-RATIO = 0.9  # of a budget that is tried to the one before
-MISSES = 3  # budgets in a row that no plan keeps, after which none is tried
 LISTED = 4  # values that block a smaller budget, as the error names them
 
 
-@dataclass
-class Plan:
-    """A program that makes some of its values more than once."""
-
-    problem: Problem
-    schedule: Schedule
-    seconds: float  # of a call, by the cost model
-    bytes: int  # alive at once, by the simulation of the schedule
-
-    @cached_property
-    def function(self) -> Function:
-        """The fused program."""
-        return rebuilt(self.problem, self.schedule)
-
-    @cached_property
-    def arena(self) -> int:
-        """The bytes of the arena, as the memory plan has them."""
-        return arena_bytes(memory(self.function))
-
-    @property
-    def repeats(self) -> int:
-        """How many ops run again."""
-        return len(self.schedule) - len(self.problem.units)
-
-    @property
-    def grows(self) -> bool:
-        """Whether it needs memory beside the arena, nobody knows how much."""
-        return self.bytes >= ENDLESS
-
-
-def within(function: Function, budget: int, others: Callable[[], Iterable[Function]]) -> Function:
+def within(function: Function, budget: Budget, others: Callable[[], Iterable[Function]]) -> Function:
     """The fused function, or the fastest plan for it or for `others` whose arena is within a budget of bytes.
 
-    Raises MemoryBudgetError, which names the least budget that a plan was found for, if there is none.
+    Raises MemoryBudgetError, which names the least budget that a plan was found for, if there is none, and
+    UnsupportedError if the optimum is asked for a program that is too large for that.
     """
-    if arena_bytes(memory(function)) <= budget and not any(grown(function)):
+    if arena_bytes(memory(function)) <= budget.bytes and not any(grown(function)):
         return function
-    plans = frontier([function, *others()])
-    plan = fastest(plans, budget)
+    forms = _forms([function, *others()])
+    plans = _frontier(forms, seconds(function))
+    plan = fastest(plans, budget.bytes)
+    if budget.optimal:
+        check_size(forms)
+        plan = optimal(forms, budget.bytes, plan)
     if plan is None:
-        raise _impossible(budget, min(plans, key=lambda plan: (plan.grows, plan.arena)))
+        raise _impossible(budget.bytes, min(plans, key=lambda plan: (plan.grows, plan.arena)))
     return plan.function
 
 
@@ -82,50 +53,25 @@ def frontier(candidates: Sequence[Function]) -> list[Plan]:
     The candidates are fused forms of one program, the first being the one that is best without a budget: no
     plan is said to take less time than that one.
     """
-    forms = _undominated([_as_it_is(f) for f in candidates])
-    least = seconds(candidates[0])
-    found = _undominated([plan for form in forms for plan in (form, *_smaller(form))])
-    found = _undominated(map(_improved, found))
+    return _frontier(_forms(candidates), seconds(candidates[0]))
+
+
+def _forms(candidates: Iterable[Function]) -> list[Plan]:
+    """The plans without repeats, those left out that take more time and more bytes than another one."""
+    return undominated(map(as_it_is, candidates))
+
+
+def _frontier(forms: Sequence[Plan], least: float) -> list[Plan]:
+    found = [plan for form in forms for plan in (form, *_smaller(form))]
     for plan in found:
         plan.seconds = max(plan.seconds, least)
-    return _undominated(found)
-
-
-def _undominated(plans: Iterable[Plan]) -> list[Plan]:
-    """Those of which no other takes neither more time nor more bytes, the fastest first."""
-    kept: list[Plan] = []
-    for plan in sorted(plans, key=lambda plan: (plan.seconds, plan.bytes)):
-        if not kept or plan.bytes < kept[-1].bytes:
-            kept.append(plan)
-    return kept
-
-
-def _as_it_is(function: Function) -> Plan:
-    problem = Problem(function)
-    schedule = tuple(map(whole, problem.units))
-    return Plan(problem, schedule, seconds(function), peak(problem, schedule))
+    return undominated(found)
 
 
 def _smaller(form: Plan) -> Iterator[Plan]:
     """The plans of one form of the program that repeat some of its ops."""
-    budget, misses = float(form.bytes), 0
-    while misses < MISSES and budget > 1:
-        budget *= RATIO
-        misses += 1
-        for schedule in schedules(form.problem, int(budget)):
-            misses = 0
-            yield _changed(form, schedule)
-
-
-def _improved(plan: Plan) -> Plan:
-    return _changed(plan, improved(plan.problem, plan.schedule, plan.bytes)) if plan.repeats else plan
-
-
-def _changed(plan: Plan, schedule: Schedule) -> Plan:
-    """The plan with another schedule of the same program."""
-    problem = plan.problem
-    time = plan.seconds + cost(problem, schedule) - cost(problem, plan.schedule)
-    return Plan(problem, schedule, time, peak(problem, schedule))
+    for found in sweep(form.problem):
+        yield replace(form, schedule=found.schedule, seconds=form.seconds + found.cost, bytes=found.peak)
 
 
 def _impossible(budget: int, least: Plan) -> MemoryBudgetError:

@@ -1,138 +1,71 @@
-"""What a plan has to decide on: the ops of a fused program as units with sizes, costs and demands.
+"""What a plan has to decide on: units that make and read buffers, with sizes, costs and demands.
 
-A unit makes buffers and reads buffers. A buffer is a value that lies in the arena, with all its views; params
-and results of the function lie elsewhere and are there for ever, so they are no buffers.
+A unit is an op at the top of a fused program. A buffer is a value that lies in the arena, with all its views;
+params and results of the function lie elsewhere and are there for ever, so they are no buffers. A run is a
+unit at work: all of it the first time, and when it runs again what makes the buffers that are missing, with
+nothing that only other results need. Runs say all that a simulation has to know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from symgrad.ir import dims
-from symgrad.ir.capacity import estimated_bytes
-from symgrad.ir.core import Block, Function, Op, Value, sorted_attrs
-from symgrad.ir.dims import Dim
-from symgrad.ir.index_names import ENDLESS, mentioned
-from symgrad.ir.opdef import Flow, Mark, Measure
-from symgrad.ir.ops import measure
-from symgrad.ir.overwriting import is_alias
-from symgrad.ir.regions import flow_of
-from symgrad.ir.types import I64, aligned, array_type
-from symgrad.passes.cost import seconds
-from symgrad.passes.dce import trimmed
-from symgrad.passes.memory import arena_bytes, grown, memory
-from symgrad.passes.slots import Facts
+Buffers = tuple[int, ...]
 
 
-@dataclass(eq=False, slots=True)
-class Unit:
-    """An op at the top of a fused program."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Run:
+    """A unit at work: one object for each unit and what it makes, so that they compare by identity."""
 
-    number: int  # its position
-    op: Op
-    reads: tuple[int, ...]  # the buffers that it reads
-    makes: tuple[int, ...]  # the buffers that it makes
-    over: tuple[tuple[int, int], ...]  # (read, made): the second may be written over the first
-    scratch: int  # bytes of the arena that it needs while it runs, inside its regions
-    repeatable: bool  # whether it may run again
+    unit: int  # the position of the unit
+    makes: Buffers  # the buffers that it makes
+    reads: Buffers  # and those that it reads
+    # What may be written over what: (read, made), in the order in which the memory plan asks. A result that
+    # lies elsewhere, and takes what it is written over with it, has the number `ELSEWHERE` or a smaller one.
+    over: tuple[tuple[int, int], ...]
+    scratch: int  # bytes of the arena that it needs while it works, inside its regions
+    seconds: float  # that it takes to run again, by the cost model
+    # Whether a pair of `over` is one indeed, where that is found out only when it is asked: it takes time.
+    may: Callable[[int, int], bool] = lambda read, made: True
+
+
+ELSEWHERE = -1
 
 
 @dataclass
 class Problem:
-    """A fused program as units and buffers."""
+    """A program as units and buffers."""
 
-    function: Function
-    facts: Facts = field(init=False)
-    units: list[Unit] = field(init=False)
-    buffers: list[Value] = field(init=False)  # the value that each one is, without its views
-    sizes: list[int] = field(init=False)
-    makers: list[int] = field(init=False)  # the unit that makes each one
-    saved: frozenset[int] = field(init=False)  # those that the user asks to be kept
-    _costs: dict[tuple[int, frozenset[int]], float] = field(init=False)
+    first: Sequence[Run]  # the first run of each unit, in order, without what they take: all plans have them
+    sizes: Sequence[int]  # the bytes of each buffer
+    repeatable: Sequence[bool]  # whether each unit may run again
+    part: Callable[[int, Buffers], Run]  # the run of a unit for these of its buffers alone
+    saved: Set[int] = frozenset()  # the buffers that the user asks to be kept
+    makers: list[int] = field(init=False)  # the unit that makes each buffer
+    uses: list[list[int]] = field(init=False)  # the units that read each buffer, in order
+    _again: dict[tuple[int, Buffers], Run] = field(init=False)
 
     def __post_init__(self) -> None:
-        body = self.function.body
-        self.facts, self._costs = Facts(body, {}, {}), {}
-        roots = self.facts.roots
-        elsewhere = {*body.params, *(roots[v] for v in body.results)}
-        made = [v for op in body.ops if not is_alias(op) for v in op.results if v not in elsewhere]
-        self.buffers = made
-        number = {v: k for k, v in enumerate(made)}
-        self.sizes = [aligned(estimated_bytes(v.type, self.facts.ranges)) for v in made]
-        self.saved = frozenset(
-            number[roots[v]]
-            for op in body.ops if op.opdef.mark is Mark.SAVE
-            for v in op.results if roots[v] in number
-        )  # fmt: skip
-        self.units, self.makers = [], [-1] * len(made)
-        for op in body.ops:
-            if is_alias(op):
-                continue
-            unit = self._unit(op, number)
-            self.units.append(unit)
-            for b in unit.makes:
-                self.makers[b] = unit.number
-
-    def _unit(self, op: Op, number: dict[Value, int]) -> Unit:
-        roots = self.facts.roots
-        reads = tuple(dict.fromkeys(number[roots[v]] for v in op.operands if roots[v] in number))
-        makes = tuple(number[v] for v in op.results if v in number)
-        over = tuple(
-            (r, m)
-            for m in makes
-            for r in reads
-            if self.sizes[r] and self.facts.can_overwrite(op, self.buffers[r], self.buffers[m])
-        )
-        flow = flow_of(op)
-        scratch = 0 if flow in (None, Flow.ONCE) else _scratch(self._alone(op, op.results))
-        repeatable = flow is not Flow.WHILE and not isinstance(op.opdef.lowering, Measure)
-        return Unit(len(self.units), op, reads, makes, over, scratch, repeatable)
+        self.makers, self._again = [-1] * len(self.sizes), {}
+        self.uses = [[] for _ in self.sizes]
+        for run in self.first:
+            for b in run.makes:
+                self.makers[b] = run.unit
+            for b in run.reads:
+                self.uses[b].append(run.unit)
 
     @cached_property
-    def uses(self) -> list[list[int]]:
-        """The units that read each buffer, in order."""
-        found: list[list[int]] = [[] for _ in self.buffers]
-        for unit in self.units:
-            for b in unit.reads:
-                found[b].append(unit.number)
-        return found
+    def single(self) -> list[Run | None]:
+        """The run that makes each buffer alone again; None if it is saved, or its unit must not run again."""
+        open_ = [self.repeatable[u] and b not in self.saved for b, u in enumerate(self.makers)]
+        return [self.again((b,)) if may else None for b, may in enumerate(open_)]
 
-    def can_repeat(self, buffer: int) -> bool:
-        """Whether a buffer may be made again."""
-        return buffer not in self.saved and self.units[self.makers[buffer]].repeatable
-
-    def cost(self, unit: Unit, wanted: Iterable[int]) -> float:
-        """About how many seconds the unit takes to make these of its buffers alone."""
-        key = unit.number, frozenset(wanted)
-        if key not in self._costs:
-            results = [self.buffers[b] for b in unit.makes if b in key[1]]
-            self._costs[key] = seconds(self._alone(unit.op, results))
-        return self._costs[key]
-
-    def _alone(self, op: Op, wanted: Sequence[Value]) -> Function:
-        """A function of nothing but the op, which makes these of its results."""
-        part = only(op, wanted)
-        params = tuple(dict.fromkeys(part.operands))
-        needed = {*mentioned(part), *dims.names(*(n for v in params for n in v.type.shape))}
-        known = [name for name in self.facts.ranges if name in needed]
-        counts = {name: Value(array_type(I64), name) for name in known}
-        named = (_measured(counts[name], name, self.facts.ranges[name]) for name in known)
-        return Function("alone", Block((*params, *counts.values()), (*named, part), part.results))
-
-
-def _scratch(function: Function) -> int:
-    """The bytes of the arena that a function needs; very many if it needs memory that grows beside it."""
-    return ENDLESS if any(grown(function)) else arena_bytes(memory(function))
-
-
-def _measured(count: Value, name: str, ends: tuple[Dim, Dim]) -> Op:
-    """An op that gives sizes a name, as the op does that gives it in the program."""
-    attrs = sorted_attrs({"limit": dims.shift(ends[1], 1), "name": name})
-    return Op(measure, (count,), (Value(count.type),), attrs)
-
-
-def only(op: Op, wanted: Sequence[Value]) -> Op:
-    """The op, if it is a kernel without what only its other results need."""
-    return trimmed(op, frozenset(wanted)) if flow_of(op) is Flow.ONCE else op
+    def again(self, wanted: Iterable[int]) -> Run:
+        """The run that makes these buffers of one unit again."""
+        buffers = tuple(sorted(wanted))
+        key = self.makers[buffers[0]], buffers
+        if key not in self._again:
+            self._again[key] = self.part(*key)
+        return self._again[key]

@@ -8,26 +8,24 @@ from dataclasses import dataclass, field, replace
 from symgrad.ir.core import Block, Function, Op, Value, with_body
 from symgrad.ir.overwriting import is_alias
 from symgrad.passes.forward_part import REPEATED
-from symgrad.passes.remat.problem import Problem, only
-from symgrad.passes.remat.schedule import Run
+from symgrad.passes.remat.problem import Run
+from symgrad.passes.remat.units import Units
 
 
-def rebuilt(problem: Problem, schedule: Sequence[Run]) -> Function:
+def rebuilt(units: Units, schedule: Sequence[Run]) -> Function:
     """The function with its ops run as the schedule says."""
-    body = problem.function.body
-    builder = _Builder(problem.facts.roots, {op.result: op for op in body.ops if is_alias(op)})
+    body = units.function.body
+    builder = _Builder(units.facts.roots, {op.result: op for op in body.ops if is_alias(op)})
     seen: set[int] = set()
     for run in schedule:
-        unit = problem.units[run.unit]
         if run.unit in seen:
-            wanted = [problem.buffers[b] for b in unit.makes if b in run.makes]
-            op = only(unit.op, wanted)
+            op = units.only(run)
             builder.again(op if op.loc is None else replace(op, loc=op.loc.through(REPEATED)))
         else:
-            builder.again(unit.op)
+            builder.again(units.ops[run.unit])
         seen.add(run.unit)
     results = tuple(builder.value(v) for v in body.results)
-    return with_body(problem.function, Block(body.params, tuple(builder.ops), results))
+    return with_body(units.function, Block(body.params, tuple(builder.ops), results))
 
 
 @dataclass(slots=True)

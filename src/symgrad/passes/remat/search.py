@@ -4,178 +4,192 @@ The units run in their order. Where the next one does not fit, buffers are throw
 make again, are large, and are read late: least cost / (bytes^beta · distance^alpha). A buffer that is missing
 is made again where it is read, from what is there, and so on down to the params. It is the rule of dynamic
 tensor rematerialization (Kirisame and others, ICLR 2021) with the future known; several exponents are tried.
+
+The distance to the next reader only shrinks while a buffer waits, and the cost grows with what is thrown
+away. So the prices in the queue are nearly always too low, and only the cheapest ones are computed anew.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from math import inf
 
-from symgrad.passes.remat.problem import Problem
-from symgrad.passes.remat.schedule import Run, Schedule, last_reads, pairs_over, profile, whole
+from symgrad.passes.remat.problem import Problem, Run
+from symgrad.passes.remat.schedule import Schedule, written_over
 
-# Exponents of the distance and of the bytes.
-RULES = ((1.0, 1.0), (0.5, 1.0), (2.0, 1.0), (0.0, 1.0), (1.0, 0.5), (1.0, 1.5))
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a buffer costs that is thrown away."""
+
+    distance: float  # exponent of the units until it is read
+    bytes: float  # exponent of its bytes
+    depth: int  # how many buffers are counted that must be made again with it
+    weights: tuple[float, ...] = ()  # factors of the price of each buffer, if they are not all 1
+
+
 # A plan that runs more units than so many times their number is given up.
 MOST_RUNS = 4
-# What it costs to make a buffer again is added up over at most so many units.
-MOST_ADDED = 16
+NEVER = 1 << 60
 
 
-def schedules(problem: Problem, budget: int) -> Iterator[Schedule]:
-    """Schedules whose peak is at most the budget, as far as the rules find any."""
-    seen: set[Schedule] = set()
-    for alpha, beta in RULES:
-        found = _Search(problem, budget, alpha, beta).run()
-        if found is not None and found not in seen:
-            seen.add(found)
-            yield found
+class OverBudgetError(Exception):
+    """Nothing more can be thrown away, or too much is made again."""
 
 
-def improved(problem: Problem, schedule: Schedule, budget: int) -> Schedule:
-    """The schedule without the repeats that it can do without, the dearest tried first."""
-    runs = dict(enumerate(schedule))  # those that are left, by their first number
-    repeats = _repeats(schedule)
-    repeats.sort(key=lambda k: -problem.cost(problem.units[schedule[k].unit], schedule[k].makes))
-    alive = _Alive(problem, tuple(runs.values()))
-    for k in repeats:
-        place = list(runs).index(k)
-        if alive.most_without(place) > budget:
-            continue
-        run = runs.pop(k)
-        tried = _Alive(problem, tuple(runs.values()))
-        if max(tried.bytes) <= budget:
-            alive = tried
-        else:
-            runs = dict(sorted({**runs, k: run}.items()))
-    return tuple(runs.values())
+class TooDearError(Exception):
+    """The repeats take more than the schedule is worth."""
 
 
-def _repeats(schedule: Schedule) -> list[int]:
-    """The numbers of the runs whose unit has run before."""
-    first: dict[int, int] = {}
-    return [k for k, run in enumerate(schedule) if first.setdefault(run.unit, k) < k]
+def found_by(rule: Rule, problem: Problem, budget: int, most: float = inf) -> Schedule:
+    """The schedule that a rule finds, whose peak is at most the budget and whose repeats take at most `most`.
+
+    Raises OverBudgetError or TooDearError if it finds none.
+    """
+    try:
+        return _Search(problem, budget, rule, most).run()
+    except RecursionError:
+        raise OverBudgetError from None
 
 
-class _Alive:
-    """How many bytes are alive while each run of a schedule works, and why."""
-
-    def __init__(self, problem: Problem, schedule: Schedule) -> None:
-        self.problem = problem
-        self.schedule = schedule
-        self.bytes = profile(problem, schedule)
-        self.ends = last_reads(problem, schedule)
-
-    def most_without(self, place: int) -> int:
-        """The most bytes alive before a repeat if what it makes were kept until then in its stead."""
-        run, most = self.schedule[place], 0
-        for b in run.makes:
-            before = next(k for k in range(place - 1, -1, -1) if b in self.schedule[k].makes)
-            gap = self.bytes[self.ends[before, b] : place]
-            most = max(most, max(gap, default=0) + self.problem.sizes[b])
-        return most
-
-
-class _OverBudgetError(Exception):
-    """Nothing more can be thrown away."""
-
-
-@dataclass(slots=True)
 class _Search:
     """One pass over the units."""
 
-    problem: Problem
-    budget: int
-    alpha: float
-    beta: float
-    alive: dict[int, int] = field(default_factory=lambda: dict[int, int]())  # buffers, with their bytes
-    pinned: dict[int, int] = field(default_factory=lambda: dict[int, int]())  # how many runs wait for each
-    bytes: int = 0
-    now: int = 0
-    runs: list[Run] = field(default_factory=lambda: list[Run]())
+    def __init__(self, problem: Problem, budget: int, rule: Rule, most: float) -> None:
+        self.problem, self.budget, self.rule, self.most = problem, budget, rule, most
+        count = len(problem.sizes)
+        self.alive = [False] * count
+        self.pinned = [0] * count  # how many runs wait for each buffer
+        self.reader = [uses[0] if uses else NEVER for uses in problem.uses]  # the next unit that reads each
+        self.position = [0] * count  # of that unit in the list of them
+        self.bytes = 0
+        self.spent = 0.0  # on repeats
+        self.now = 0
+        self.runs: list[Run] = []
+        self.queue: list[tuple[float, int]] = []  # prices, too low at worst, with their buffers
+        self.single = problem.single
+        self.worth = [size**rule.bytes for size in problem.sizes]
+        if rule.weights:
+            self.worth = [worth / w for worth, w in zip(self.worth, rule.weights, strict=True)]
 
-    def run(self) -> Schedule | None:
-        """The schedule; None if the rule does not stay within the budget."""
-        try:
-            for unit in self.problem.units:
-                self.now = unit.number
-                self._do(whole(unit))
-                self._forget_dead()
-        except (_OverBudgetError, RecursionError):
-            return None
+    def run(self) -> Schedule:
+        """The schedule."""
+        for run in self.problem.first:
+            self.now = run.unit
+            start = len(self.runs)
+            for b in run.reads:
+                self._advance(b)
+            self._do(run)
+            for done in self.runs[start:]:
+                for b in (*done.reads, *done.makes):
+                    if self.alive[b] and self.reader[b] == NEVER:
+                        self._drop(b)
         return tuple(self.runs)
+
+    def _advance(self, b: int) -> None:
+        """Note that the present unit reads a buffer."""
+        uses, k = self.problem.uses[b], self.position[b] + 1
+        self.position[b] = k
+        self.reader[b] = uses[k] if k < len(uses) else NEVER
+        if self.alive[b]:
+            self._offer(b)
+
+    def _offer(self, b: int) -> None:
+        """Put a buffer into the queue, for what it costs at least to make it again."""
+        run = self.single[b]
+        if run is not None and self.worth[b]:
+            if self.reader[b] == NEVER:
+                heappush(self.queue, (-1.0, b))
+            else:
+                wait = (self.reader[b] - self.now) ** self.rule.distance
+                heappush(self.queue, (run.seconds / (self.worth[b] * wait), b))
 
     def _do(self, run: Run) -> None:
         """Run a unit: with what it reads made again, and room made for what it makes."""
-        problem, unit = self.problem, self.problem.units[run.unit]
-        if len(self.runs) > MOST_RUNS * len(problem.units):
-            raise _OverBudgetError
-        for b in unit.reads:
-            self.pinned[b] = self.pinned.get(b, 0) + 1
-        for b in unit.reads:
-            if b not in self.alive:
-                if not problem.can_repeat(b):
-                    raise _OverBudgetError
-                self._do(Run(problem.makers[b], frozenset((b,))))
-        over = dict(pairs_over(unit, run))
-        written = {r: m for r, m in over.items() if self._is_last(r)}
-        new = [b for b in run.makes if b not in self.alive]
-        room = sum(problem.sizes[b] for b in new if b not in written.values()) + unit.scratch
-        self._make_room(room)
-        for b in unit.reads:
-            self.pinned[b] -= 1
-        for r in written:
+        alive, pinned, sizes = self.alive, self.pinned, self.problem.sizes
+        for b in run.reads:
+            pinned[b] += 1
+        for b in run.reads:
+            if not alive[b]:
+                self._make_again(b, run)
+        over = written_over(run, self._dies) if run.over else {}
+        room = run.scratch
+        for b in run.makes:
+            if not alive[b] and b not in over:
+                room += sizes[b]
+        if self.bytes + room > self.budget:
+            self._make_room(room)
+        for b in run.reads:
+            pinned[b] -= 1
+        for r in over.values():
             self._drop(r)
-        for b in new:
-            self.alive[b] = problem.sizes[b]
-            self.bytes += problem.sizes[b]
+        for b in run.makes:
+            if not alive[b]:
+                alive[b] = True
+                self.bytes += sizes[b]
+                self._offer(b)
         self.runs.append(run)
 
-    def _is_last(self, b: int) -> bool:
-        """Whether nothing reads a buffer after the run that now works."""
-        return self._next(b) is None and self.pinned[b] == 1
+    def _make_again(self, b: int, reader: Run) -> None:
+        """Make a buffer again, with the others of its unit that are missing for the same run."""
+        run, makers = self.single[b], self.problem.makers
+        together = [r for r in reader.reads if not self.alive[r] and makers[r] == makers[b]]
+        if run is not None and len(together) > 1:
+            run = self.problem.again(together)
+        if run is None or len(self.runs) > MOST_RUNS * len(self.problem.first):
+            raise OverBudgetError
+        self.spent += run.seconds
+        if self.spent > self.most:
+            raise TooDearError
+        self._do(run)
 
-    def _next(self, b: int) -> int | None:
-        """The first unit after the present one that reads a buffer."""
-        uses = self.problem.uses[b]
-        k = bisect_right(uses, self.now)
-        return uses[k] if k < len(uses) else None
+    def _dies(self, b: int) -> bool:
+        """Whether nothing reads a buffer after the run that now works."""
+        return self.reader[b] == NEVER and self.pinned[b] == 1
 
     def _make_room(self, room: int) -> None:
         """Throw buffers away until so many bytes are free."""
+        queue, kept = self.queue, list[tuple[float, int]]()
         while self.bytes + room > self.budget:
-            free = [b for b in self.alive if not self.pinned.get(b) and self.problem.sizes[b]]
-            if not free:
-                raise _OverBudgetError
-            self._drop(min(free, key=self._price))
+            if not queue:
+                raise OverBudgetError
+            said, b = heappop(queue)
+            if not self.alive[b]:
+                continue
+            if self.pinned[b]:
+                kept.append((said, b))
+                continue
+            price = self._price(b)
+            if queue and price > queue[0][0]:
+                heappush(queue, (price, b))
+            else:
+                self._drop(b)
+        for entry in kept:
+            heappush(queue, entry)
 
     def _price(self, b: int) -> float:
         """What it costs to throw a buffer away, by the bytes and the time that it would be kept."""
-        following = self._next(b)
-        if following is None:
+        if self.reader[b] == NEVER:
             return -1.0
-        if not self.problem.can_repeat(b):
-            return float("inf")
-        return self._again(b) / (self.problem.sizes[b] ** self.beta * (following - self.now) ** self.alpha)
+        wait = (self.reader[b] - self.now) ** self.rule.distance
+        return self._again(b) / (self.worth[b] * wait)
 
     def _again(self, b: int) -> float:
         """What it costs to make a buffer again, with those that are missing for it."""
+        single, alive, depth = self.single, self.alive, self.rule.depth
         total, pending, seen = 0.0, [b], {b}
-        while pending and len(seen) <= MOST_ADDED:
-            made = pending.pop()
-            unit = self.problem.units[self.problem.makers[made]]
-            total += self.problem.cost(unit, (made,))
-            for r in unit.reads:
-                if r not in self.alive and r not in seen:
+        while pending and len(seen) <= depth:
+            run = single[pending.pop()]
+            if run is None:
+                return inf
+            total += run.seconds
+            for r in run.reads:
+                if not alive[r] and r not in seen:
                     seen.add(r)
                     pending.append(r)
         return total
 
     def _drop(self, b: int) -> None:
-        self.bytes -= self.alive.pop(b)
-
-    def _forget_dead(self) -> None:
-        """Drop what no unit reads any more."""
-        for b in [b for b in self.alive if self._next(b) is None]:
-            self._drop(b)
+        self.alive[b] = False
+        self.bytes -= self.problem.sizes[b]
