@@ -16,7 +16,7 @@ from symgrad.passes.literals import splat_of
 MakerOf: TypeAlias = "Callable[[Value], Op | None]"
 
 # A number is made again if it takes at most so many additions an op, and so many ops.
-MAX_FLOPS = 4
+MAX_FLOPS = 6
 MAX_OPS = 4
 
 

@@ -30,7 +30,7 @@ from symgrad.ir.types import ArrayType
 from symgrad.passes.autodiff.restore import Chain, Undo, WayBack
 
 # Ops of at most so many additions an element are done again rather than have their result kept.
-CHEAP_FLOPS = 4
+CHEAP_FLOPS = 6
 
 
 def cheap(op: Op) -> bool:
