@@ -94,7 +94,7 @@ NAMES = (
     "self", "args", "kwargs", "absent", "rest", "more", "again", "x", "out", "arena", "run", "call", "slow",
     "take", "give", "fetch", "owner", "captured", "scalars", "leaves", "empty", "ndarray", "t", "k0", "k9",
     "v1", "r0", "TreeMismatch", "GuardFailed", "type", "len", "np", "total", "i", "j", "θ", "_", "__x",
-    "status",
+    "status", "taken", "self_", "k0_", "r0_", "v1_", "w1",
 )  # fmt: skip
 
 
@@ -102,6 +102,13 @@ NAMES = (
 def test_any_name_of_a_parameter(name: str) -> None:
     fn = eval(f"lambda {name}, y_: [{name} * 2 + y_, {name}.sum()]", {"np": np})
     agree(fn, call(X, 1.0), call(X, 2.0), call(y_=3.0, **{name: X}), call(X + 1, y_=4.0))
+
+
+@pytest.mark.parametrize("name", ["w1", "x0", "b12", "k0", "lambda_"])
+def test_usual_names_have_a_generated_call(name: str) -> None:
+    made = symgrad.compile(eval(f"lambda {name}: 2.0 * {name}"), target="interpreter")
+    made(X)
+    assert type(made).__call__.__code__.co_filename == "<symgrad call path>"
 
 
 @pytest.mark.slow

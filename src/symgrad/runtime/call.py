@@ -36,7 +36,7 @@ _ABSENT = object()  # in the place of an argument that a call leaves out
 
 # Names that the generated function uses for itself.
 _OWN = re.compile(
-    r"[a-z]\d+|modules|run|slow|call|take|give|fetch|owner|captured|arena|scalars|absent|rest|more|again|taken|empty|ndarray|asarray"
+    r"[a-z]\d+_|self_|modules|run|slow|call|take|give|fetch|owner|captured|arena|scalars|absent|rest|more|again|taken|empty|ndarray|asarray"
     r"|type|len|tuple|TreeMismatch|GuardFailed"
 )
 _COLLECT = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
@@ -96,7 +96,7 @@ def generated_call(
         "empty": np.empty, "ndarray": np.ndarray, "asarray": np.asarray, "absent": _ABSENT,
         "TreeMismatch": TreeMismatch, "GuardFailed": GuardFailed,
     }  # fmt: skip
-    source = Source([f"def call(s0, /, {parameters.header()}):", " try:"], names)
+    source = Source([f"def call(self_, /, {parameters.header()}):", " try:"], names)
     source.rows.append(f"  if {parameters.unexpected()}: raise TreeMismatch")
     leaves: list[str] = []
     for name, tree in zip(traced.argument_names, children_of(traced.argument_tree), strict=True):
@@ -202,8 +202,8 @@ def _arguments(
             case Captured(slot=slot):
                 # Named here, where it is known what an error means.
                 number = ".item()" if type.rank == 0 else ""
-                source.rows.append(f"  c{slot} = {_plain(captured[slot], value)}{number}")
-                found.append(f"c{slot}")
+                source.rows.append(f"  c{slot}_ = {_plain(captured[slot], value)}{number}")
+                found.append(f"c{slot}_")
             case Literal(array=array):
                 found.append(
                     source.name(as_entry_takes(array, type.dtype) if type.rank > 0 else array.item())
@@ -228,7 +228,7 @@ def _write_outs(
     rows: list[str] = []
     for type in program.executable.results:
         if type.rank > 0:
-            outs.append(f"r{len(outs)}")
+            outs.append(f"r{len(outs)}_")
             own: list[Array] = []
             kept = maker(type, own)
             if kept is not None:

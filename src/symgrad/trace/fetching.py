@@ -149,7 +149,7 @@ class _Writer:
             if count == 1 and not guards and path not in self.captures.absent and path not in self.used:
                 self.variables[path] = text
                 return
-            self.variables[path] = f"p{len(self.variables)}"
+            self.variables[path] = f"p{len(self.variables)}_"
             self.source.rows.append(f"{self.variables[path]} = {text}")
         for guard in guards:
             self._check(guard, path)

@@ -259,7 +259,7 @@ class Source:
 
     def name(self, value: object) -> str:
         """A name for an object in the function's text."""
-        found = f"k{len(self.names)}"
+        found = f"k{len(self.names)}_"
         self.names[found] = value
         return found
 
@@ -310,7 +310,7 @@ def write_flatten(tree: TreeDef, value: str, source: Source, leaves: list[str]) 
             parts = [f"{value}.{name}" for name in names]
         case Custom(cls, data, children):
             source.rows.append(f"  if {test}: raise TreeMismatch")
-            node, found = f"n{len(source.names)}", f"d{len(source.names)}"
+            node, found = f"n{len(source.names)}_", f"d{len(source.names)}_"
             source.rows.append(f"  {node}, {found} = {source.name(_REGISTERED[cls][0])}({value})")
             source.rows.append(f"  {node} = tuple({node})")
             test = f"{found} != {source.name(data)} or len({node}) != {len(children)}"
@@ -322,7 +322,7 @@ def write_flatten(tree: TreeDef, value: str, source: Source, leaves: list[str]) 
         if isinstance(child, Empty):
             write_flatten(child, part, source, leaves)
             continue
-        name = f"v{len(source.rows)}"
+        name = f"v{len(source.rows)}_"
         source.rows.append(f"  {name} = {part}")
         write_flatten(child, name, source, leaves)
 
