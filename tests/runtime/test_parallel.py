@@ -215,3 +215,18 @@ def test_blas_is_as_it_was_after_a_call() -> None:
     compiled("numba_cpu", 2)(W, X, Y)
     assert setting.get() == before
     assert threading.active_count() < 20
+
+
+def test_parts_whose_arenas_are_of_different_sizes() -> None:
+    rng = np.random.default_rng(0)
+    stack, x = rng.standard_normal((6, 64, 64)) / 8, rng.standard_normal((256, 64))
+
+    def loss(stack: Any, x: Any) -> Any:
+        for k in range(6):
+            x = np.tanh(x @ stack[k])
+        return np.sum(x * x)
+
+    value, gradient = symgrad.value_and_grad(loss, parallel=2)(stack, x)
+    wanted, slope = symgrad.value_and_grad(loss)(stack, x)
+    np.testing.assert_allclose(value, wanted, rtol=1e-12)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-9, atol=1e-12)

@@ -117,7 +117,7 @@ class _Step:
         part = self._parts[number]
         arguments = [self._seen(port, number, slots) for port in (*self._operands, *self._outs)]
         if part.arena_bytes > 0:
-            arguments.append(arenas[number])
+            arguments.append(arenas[number][: part.arena_bytes])
         found = part.entry(*arguments)
         for port, value in zip(self._numbers, as_tuple(found, len(self._numbers)), strict=True):
             if port.how is How.SHARE:
