@@ -41,7 +41,8 @@ def test_batches_are_those_of_what_is_not_differentiated() -> None:
         assert batch.report.inputs == 8 * (4 * 16 * 16 + 2 * 16 * batch.size)
         assert str(batch.report) == str(function.memory(WEIGHTS, x, x))
     small, _, large = (batch.report for batch in found)
-    assert 9 * small.residuals < large.residuals <= large.lower_bound <= large.arena
+    # Less is stored of large arrays, which lie in no near cache.
+    assert 6 * small.residuals < large.residuals <= large.lower_bound <= large.arena
 
 
 def test_batches_of_arrays_and_of_named_axes() -> None:

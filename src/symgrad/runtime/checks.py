@@ -94,9 +94,10 @@ def _value_rows(point: Point, traced: Traced, found: Sequence[Any]) -> list[Row]
     for path, got, want in zip(leaf_paths(traced.result_tree, "result"), found, plain, strict=True):
         if got is None:
             continue
-        if np.shape(got) != np.shape(want):
+        shapes = np.shape(as_pairs(got)), np.shape(as_pairs(want))
+        if shapes[0] != shapes[1]:
             raise GradientCheckError(
-                f"the {path} has shape {np.shape(got)}, that of the plain function {np.shape(want)}"
+                f"the {path} has shape {shapes[0]}, that of the plain function {shapes[1]}"
             )
         rows.append(_row("value", "of", path, got, want, "the plain function"))
     return rows

@@ -43,7 +43,7 @@ class Units:
         roots = self.facts.roots
         saved = {
             self.number[roots[v]]
-            for op in self.ops if op.opdef.mark is Mark.SAVE
+            for op in self.function.body.ops if op.opdef.mark is Mark.SAVE
             for v in op.results if roots[v] in self.number
         }  # fmt: skip
         return Problem(first, sizes, repeatable, self._part, saved)
