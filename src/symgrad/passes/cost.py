@@ -28,7 +28,7 @@ FLOP = 0.002  # nanoseconds of an addition in a loop of vectors, for each byte o
 PRODUCT = 0.0045  # of a multiplication with its addition in a contraction, for each byte of an element
 USUAL_TRIPS = 1 << 20  # of a loop of which nothing says how often it runs
 START = 10.0  # to begin a kernel's loops
-LIBRARY = 100.0  # to call a routine of BLAS
+LIBRARY = 225.0  # to call a routine of BLAS
 
 
 def rate(nbytes: int) -> float:
