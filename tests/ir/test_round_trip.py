@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,8 +51,16 @@ def _in_kernel(function: Function) -> Function:
 
 def _same_numbers(program: Program, other: Function) -> None:
     args = program.arguments(0)
-    for a, b in zip(interpret(program.function, *args), interpret(other, *args), strict=True):
+    for a, b in zip(_numbers(program.function, args), _numbers(other, args), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def _numbers(function: Function, args: Sequence[Any]) -> tuple[Any, ...]:
+    """The results, or the words of what NumPy refuses to compute."""
+    try:
+        return interpret(function, *args)
+    except ValueError as error:
+        return (str(error).partition(" (")[0],)
 
 
 @pytest.mark.parametrize(
