@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.memory.figure import Figure
 from benchmarks.timing import run_pinned
 
-PARTS = ("defaults", "loops", "tiles", "jax_checkpoints")
+PARTS = ("defaults", "loops", "tiles", "plans", "arenas", "jax_checkpoints")
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""Loops that run again, piece by piece: the heat equation with a cubic term under ever smaller budgets."""
+"""Loops that run again in pieces: the heat equation with a cubic term, and a `while` of 10⁶ iterations."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import numpy as np
 
 from benchmarks.memory.figure import Figure, percent
 from benchmarks.memory.variants import compiled, times
+from benchmarks.units import bytes_text
 from symgrad.passes.remat import checkpoints
 
 NAME = "loops"
 CELLS, STEPS = 500, 10_000
 ALL_ROWS = (checkpoints, "LARGE", float("inf"))  # no stacks are too large to keep
 # The part of the arena of all rows that a budget is, and the time that it may take over all rows.
+WITHIN = ("1MiB", "14kB")  # budgets of the `while`
 BUDGETS = ((1 / 70, 1.5), (1 / 200, 2.0), (1 / 400, None))
 
 
@@ -25,8 +27,32 @@ def reacting_rod(u: Any, target: Any, steps: int) -> Any:
     return np.sum((u - target) ** 2)
 
 
+def root(a: Any, tolerance: Any) -> Any:
+    """A square root by Newton's iteration with very short steps."""
+    x = 1.0
+    while np.abs(x * x - a) > tolerance:
+        x = x - 1e-5 * (x * x - a) / (2 * x)
+    return x
+
+
 def figures() -> Iterator[Figure]:
-    """Arena and time of each budget over those of the program that keeps all rows, and the bits."""
+    """Arena and time under budgets over those of the program that keeps all rows, and the bits."""
+    yield from _rod()
+    yield from _root()
+
+
+def _root() -> Iterator[Figure]:
+    args = (3.0, 1e-4)
+    variants = {"stacked": compiled(root, args), **{b: compiled(root, args, memory_budget=b) for b in WITHIN}}
+    seconds = times(variants)
+    expected = variants["stacked"].call()
+    for name in WITHIN:
+        yield Figure(f"10⁶ iterations of a while in {name}: time", seconds[name] / seconds["stacked"])
+        yield Figure(f"10⁶ iterations of a while in {name}: arena", variants[name].arena, text=bytes_text)
+        yield Figure(f"10⁶ iterations of a while in {name}: other bits", variants[name].call() != expected, 0)
+
+
+def _rod() -> Iterator[Figure]:
     rng = np.random.default_rng(0)
     args = (rng.standard_normal(CELLS), rng.standard_normal(CELLS), STEPS)
     static = {"static_argnums": (2,)}
