@@ -1,8 +1,8 @@
 """Which values are kept for later, and which are made again there: one minimum cut for a block.
 
 A value that a later stage reads (see `stages`) may be stored, which costs writing and reading, or be made
-again there from others that cross in its stead, which costs its arithmetic. So gelu(z) and its derivative
-need three arrays if what both of them read is stored; if the derivative is computed with the value, one.
+again there from others that cross in its stead, which costs its arithmetic. Of a layer z tanh(p(z)) with its
+derivative five arrays are stored if all are that two kernels read; z, tanh(p(z)) and the result are enough.
 
 What crosses at least cost is a minimum cut, as in the partitioner of PyTorch's AOTAutograd, but with the time
 that it takes to make values again where that one has a ban. Each value is two nodes. A value whose first node
