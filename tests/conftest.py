@@ -1,7 +1,8 @@
-"""What every test may use: golden files with `--update-golden`, and the Hypothesis profiles."""
+"""What every test may use: golden files with `--update-golden`, a cache apart, the Hypothesis profiles."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,12 @@ def golden(request: pytest.FixtureRequest) -> Golden:
         compare_golden(GOLDEN / path, text, update)
 
     return check
+
+
+@pytest.fixture(scope="module")
+def compiled_apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Programs of a module are compiled, and their cache is empty at its beginning."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SYMGRAD_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        patch.delenv("SYMGRAD_TARGET", raising=False)
+        yield

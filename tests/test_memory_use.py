@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -17,19 +16,13 @@ CHOSEN = (
     "gp_marginal_400",
     "heat_inverse_T200",
 )  # in every run, one with an arena that is lent; others by night
-SLOW_CALLS = ("mlp_digits",)  # with parameters of names that only the general call path takes
 LARGE = (
     "rosenbrock_1e6", "mlp_deep_f32", "black_scholes_1e6", "attention_f32", "gp_marginal_400",
     "elementwise_chain_1e6",
 )  # fmt: skip
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SYMGRAD_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        patch.delenv("SYMGRAD_TARGET", raising=False)
-        yield
+pytestmark = pytest.mark.usefixtures("compiled_apart")
 
 
 def _chosen(names: tuple[str, ...]) -> list[object]:
@@ -44,7 +37,7 @@ def test_a_call_takes_what_was_predicted(name: str) -> None:
     # The last buffer is padded.
     assert plan.arena - ALIGNMENT < seen.touched <= plan.arena or plan.arena == seen.touched == 0
     assert seen.stray == 0
-    assert seen.extra < (8192 if name in SLOW_CALLS else 1024)
+    assert seen.extra < 1024
 
 
 def scans(n: int) -> Case:

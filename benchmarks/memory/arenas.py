@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.memory.figure import Figure
+from benchmarks.memory.figure import Figure, count
 from benchmarks.memory_use import growth, measured, predicted, workload_case
 from benchmarks.workloads import WORKLOADS
 
-NAME = "arenas"
 ROOM, SHARE = 2 << 20, 0.02  # by which a process may grow beyond the prediction: bytes, or a part of it
 GROWN = ("black_scholes_1e6", "rosenbrock_1e6", "nmf_poisson")  # measured in processes of their own
 
@@ -22,7 +21,7 @@ def figures() -> Iterator[Figure]:
             yield Figure(f"{name}: arena over the least", report.arena / report.lower_bound, 1.01)
         plan, seen = predicted(compiled, *args), measured(compiled, *args)
         off = abs(seen.arena - plan.arena) + seen.stray
-        yield Figure(f"{name}: bytes off the prediction", off, 0, lambda x: f"{x:.0f}")
+        yield Figure(f"{name}: bytes off the prediction", off, 0, count)
         if name in GROWN:
             wanted = plan.arena + plan.results
             beyond = abs(growth(workload_case, name) - wanted)

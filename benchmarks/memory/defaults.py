@@ -23,7 +23,6 @@ from benchmarks.units import seconds_text
 from symgrad.passes import crossing
 from symgrad.passes.min_cut import INFINITY, SINK, SOURCE, Network
 
-NAME = "defaults"
 STORED = (crossing, "NEAR", INFINITY)  # no array is worth a thought, so all are stored
 NODES = 4000
 

@@ -29,3 +29,8 @@ class Figure:
 def percent(x: float) -> str:
     """A part of one."""
     return f"{x:.1%}"
+
+
+def count(x: float) -> str:
+    """A whole number."""
+    return f"{x:.0f}"

@@ -16,8 +16,6 @@ from benchmarks.memory.networks import layers, network
 from benchmarks.memory.variants import Variant, compiled, times
 from benchmarks.units import bytes_text
 
-NAME = "jax"
-
 
 def figures() -> Iterator[Figure]:
     """Arena and time over JAX's temporary bytes and time, where JAX is installed."""
@@ -50,7 +48,7 @@ def _by_jax(loss: Callable[..., Any], args: Any) -> Variant:
     moved = jax.tree.map(jax.numpy.asarray, args)
     program = jax.jit(jax.value_and_grad(loss)).lower(*moved).compile()
     nbytes = int(program.memory_analysis().temp_size_in_bytes)
-    return Variant(lambda: jax.block_until_ready(program(*moved)), nbytes, 0.0)
+    return Variant(lambda: jax.block_until_ready(program(*moved)), nbytes)
 
 
 def _rod() -> Callable[..., Any]:

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.memory.figure import Figure, percent
+from benchmarks.memory.figure import Figure, count, percent
 from benchmarks.memory.variants import compiled, times
 from benchmarks.units import bytes_text
 from symgrad.passes.remat import checkpoints
 
-NAME = "loops"
 CELLS, STEPS = 500, 10_000
 ALL_ROWS = (checkpoints, "LARGE", float("inf"))  # no stacks are too large to keep
 # The part of the arena of all rows that a budget is, and the time that it may take over all rows.
@@ -68,6 +67,6 @@ def _rod() -> Iterator[Figure]:
     for name, limit in limits.items():
         variant = variants[name]
         yield Figure(f"{name}: time", seconds[name] / seconds["all rows"], limit)
-        yield Figure(f"{name}: arena", variant.arena / everything.arena, parts[name], lambda x: percent(x))
+        yield Figure(f"{name}: arena", variant.arena / everything.arena, parts[name], percent)
         differ = sum(a.tobytes() != b.tobytes() for a, b in zip(expected, variant.call(), strict=True))
-        yield Figure(f"{name}: results of other bits", differ, 0, lambda x: f"{x:.0f}")
+        yield Figure(f"{name}: results of other bits", differ, 0, count)

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 import symgrad
-from benchmarks.memory.figure import Figure
+from benchmarks.memory.figure import Figure, count
 from benchmarks.memory.networks import block, block_arguments, gelu, layers, network
 from benchmarks.units import seconds_text
 from symgrad.passes.remat.frontier import Plan, fastest, frontier
 
-NAME = "plans"
 BUDGETS = 20
 
 
@@ -43,7 +42,7 @@ def figures() -> Iterator[Figure]:
             f"{name}, {len(fused.body.ops)} ops: planning", perf_counter() - start, 0.5, seconds_text
         )
         yield Figure(f"{name}: arena over the least", max(p.arena / p.bytes for p in plans if p.bytes), 1.05)
-        yield Figure(f"{name}: budgets that break a promise", _broken(plans), 0, lambda x: f"{x:.0f}")
+        yield Figure(f"{name}: budgets that break a promise", _broken(plans), 0, count)
 
 
 def _broken(plans: list[Plan]) -> int:

@@ -11,7 +11,6 @@ from benchmarks.memory.networks import layers, network
 from benchmarks.memory.variants import Variant, compiled, times
 from symgrad.passes import tile
 
-NAME = "tiles"
 WHOLE = (tile, "MIN_GAIN", 0.0)  # no loop over blocks pays
 
 

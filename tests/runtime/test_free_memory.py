@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,12 +15,7 @@ import symgrad
 N = 40_000  # arrays of 320 KB: arenas that are lent, results that are held back
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SYMGRAD_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        patch.delenv("SYMGRAD_TARGET", raising=False)
-        yield
+pytestmark = pytest.mark.usefixtures("compiled_apart")
 
 
 def loss(x: Any) -> Any:

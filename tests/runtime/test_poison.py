@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import runpy
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,12 +23,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 CHOSEN = ("kinematics_small", "heat_500x200")  # in every run; the others by night
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SYMGRAD_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        patch.delenv("SYMGRAD_TARGET", raising=False)
-        yield
+pytestmark = pytest.mark.usefixtures("compiled_apart")
 
 
 def _poisoned(patch: pytest.MonkeyPatch, fn: Any, **options: Any) -> Compiled:

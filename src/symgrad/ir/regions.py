@@ -141,6 +141,17 @@ def result_types(op: Op) -> tuple[ArrayType, ...]:
             return tuple(v.type for v in op.regions[0].results)
 
 
+def carries_of(op: Op) -> int:
+    """How many of the results of an op are carries of a loop."""
+    match flow_of(op):
+        case Flow.FOR:
+            return len(as_for(op).carries)
+        case Flow.WHILE:
+            return len(as_while(op).carries)
+        case Flow.BRANCH | Flow.ONCE | Flow.AGAIN | None:
+            return 0
+
+
 # ---- making -----------------------------------------------------------------------------------------------
 def for_op(loop: ForLoop, loc: Loc | None = None, results: Sequence[Value] | None = None) -> Op:
     """The op with these parts, and these results if they exist already."""

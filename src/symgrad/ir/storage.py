@@ -23,7 +23,7 @@ from symgrad.ir.dims import Ranges
 from symgrad.ir.index_names import ranges_inside
 from symgrad.ir.opdef import Flow
 from symgrad.ir.overwriting import can_overwrite, is_alias
-from symgrad.ir.regions import as_for, as_while, flow_of
+from symgrad.ir.regions import as_for, as_while, carries_of, flow_of
 from symgrad.ir.types import ALIGNMENT
 
 _FOREVER = 1 << 60  # after the last op of every block
@@ -129,7 +129,7 @@ def _odd_params(scope: _Scope) -> Iterator[Misplaced]:
     """The params of a region whose places are not those that the op around gives them."""
     if scope.op is None:
         return
-    carried = dict(zip(scope.block.params, scope.op.results[: _carries(scope.op)], strict=False))
+    carried = dict(zip(scope.block.params, scope.op.results[: carries_of(scope.op)], strict=False))
     for param in scope.block.params:
         result = carried.get(param)
         if result is None or not param.type.rank:
@@ -137,16 +137,6 @@ def _odd_params(scope: _Scope) -> Iterator[Misplaced]:
                 yield Misplaced(param, scope.block, None, "lies where the operand lies, and has a place")
         elif param.place != result.place:
             yield Misplaced(param, scope.block, None, f"does not lie where the result lies, {result.place}")
-
-
-def _carries(op: Op) -> int:
-    match flow_of(op):
-        case Flow.FOR:
-            return len(as_for(op).carries)
-        case Flow.WHILE:
-            return len(as_while(op).carries)
-        case Flow.BRANCH | Flow.ONCE | Flow.AGAIN | None:
-            return 0
 
 
 def _unfit(scope: _Scope, op: Op, value: Value, nbytes: int | None, root: Value) -> str | None:
@@ -186,7 +176,7 @@ def _unfit_row(scope: _Scope, op: Op, value: Value) -> str | None:
     number = value.place.number if value.place is not None else 0
     if number >= len(scope.rows):
         return f"is in row {number}, but the loop stacks only {len(scope.rows)}"
-    if flow_of(op) not in (None, Flow.ONCE, Flow.FOR) or value in op.results[: _carries(op)]:
+    if flow_of(op) not in (None, Flow.ONCE, Flow.FOR) or value in op.results[: carries_of(op)]:
         return f"is in row {number}, but is the result of a branch or the carry of a loop"
     row = scope.rows[number]
     if row.place != value.place or not dims.same_count(row.type.shape, value.type.shape):
@@ -234,7 +224,7 @@ def _regions(scope: _Scope, op: Op, k: int, stored: Sequence[_Stored], ranges: R
     alive = [s for s in stored if s.born < k <= s.dies]
     handed = [s for s in alive if s.dies == k and _is_handed_over(op, s, alive)]
     # The stacks of a loop, and the numbers that it makes, are there from its beginning on.
-    made = op.results if flow is Flow.BRANCH else op.results[: _carries(op)]
+    made = op.results if flow is Flow.BRANCH else op.results[: carries_of(op)]
     begun = [s for s in stored if s.born == k and not (s.value in made and s.value.type.rank)]
     outside = [s.always() for s in (*scope.outside, *alive, *begun) if s not in handed]
     outside = [s for s in outside if s.place.space is not Space.ROW]
@@ -268,7 +258,7 @@ def _is_handed_over(op: Op, stored: _Stored, alive: Sequence[_Stored]) -> bool:
     if flow_of(op) is Flow.BRANCH:
         return value is not op.operands[0] and [s for s in alive if s.root is stored.root] == [stored]
     number = op.operands.index(value)
-    return number < _carries(op) and op.results[number].place == stored.place
+    return number < carries_of(op) and op.results[number].place == stored.place
 
 
 def _entering(block: Block, ranges: Ranges, given: dict[Value, Place]) -> list[_Stored]:

@@ -16,7 +16,7 @@ from symgrad.ir.analysis import walk
 from symgrad.ir.core import Block, Function, Op, Value
 from symgrad.ir.opdef import Flow
 from symgrad.ir.overwriting import is_alias
-from symgrad.ir.regions import as_for, as_while, flow_of
+from symgrad.ir.regions import carries_of, flow_of
 from symgrad.passes.dce import dce
 
 # Steps by which an op is derived from one of the function.
@@ -72,7 +72,7 @@ def _crossing(block: Block, forward: set[Value]) -> Iterator[Value]:
             roots[op.result] = roots[op.operands[0]]
             continue
         roots.update(zip(op.results, op.results, strict=True))
-        carries, is_forward = _carries(op), not forward.isdisjoint(op.results)
+        carries, is_forward = carries_of(op), not forward.isdisjoint(op.results)
         for k, v in enumerate(op.results):
             # What a loop adds up for the backward part alone is no work of the forward part.
             if v in forward or (is_forward and k < carries):
@@ -96,14 +96,3 @@ def _made_of(op: Op, number: int) -> Sequence[Value]:
     (body,) = op.regions
     read = params_read(body, [body.results[number]])
     return [v for param, v in zip(body.params, op.operands, strict=True) if param in read]
-
-
-def _carries(op: Op) -> int:
-    """How many of the results are carries of a loop."""
-    match flow_of(op):
-        case Flow.FOR:
-            return len(as_for(op).carries)
-        case Flow.WHILE:
-            return len(as_while(op).carries)
-        case Flow.ONCE | Flow.BRANCH | Flow.AGAIN | None:
-            return 0
