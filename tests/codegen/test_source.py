@@ -14,6 +14,7 @@ import pytest
 from golden_files import Golden
 from running import Kernel, agree, alone, compiled, generated, plain
 from sample_losses import network, rosenbrock
+from symgrad.codegen.llvm_machine import Processor, optimized
 from symgrad.codegen.llvm_program import llvm_text
 from symgrad.codegen.llvm_vmath import INLINED
 from symgrad.codegen.loops_text import format_module
@@ -27,7 +28,7 @@ from symgrad.ir.ops import OPS
 from symgrad.ir.types import ArrayType, array_type
 from symgrad.passes import optimize, schedule
 from symgrad.passes.autodiff import gradient
-from symgrad.runtime.devices import machine_text, processor
+from symgrad.runtime.devices import processor
 from symgrad.trace.session import trace_function
 
 X = array_type("f64", 10)
@@ -181,18 +182,28 @@ def test_loops_are_vectorised_by_numba() -> None:
     assert "fmul double" not in text
 
 
-def llvm_text_of(function: Function) -> str:
+PROCESSORS = (
+    processor(),
+    Processor("x86-64-v3", "+avx,+avx2,+fma"),
+    Processor("skylake-avx512", "+avx,+avx2,+fma,+avx512f,+avx512vl"),
+    Processor("emeraldrapids", "+avx,+avx2,+fma,+avx512f,+avx512vl"),
+    Processor("znver4", "+avx,+avx2,+fma,+avx512f,+avx512vl"),
+)
+
+
+def llvm_text_of(function: Function, processor: Processor) -> str:
     """The optimised LLVM module of a program."""
-    return machine_text(
-        llvm_text(TARGETS["numba_cpu"].lower(function), processor().register_bits), assembly=False
-    )
+    module = llvm_text(TARGETS["numba_cpu"].lower(function), processor.register_bits)
+    return str(optimized(module, processor.machine()))
 
 
-def test_loops_are_vectorised() -> None:
-    """The function of our own too: its body is in the loop."""
-    text = llvm_text_of(mixed()[0])
-    assert len(re.findall(r"fmul <\d+ x double>", text)) > 10
-    assert len(re.findall(r"fadd reassoc nsz contract <\d+ x double>", text)) > 0
+@pytest.mark.parametrize("processor", PROCESSORS, ids=lambda processor: processor.name)
+def test_loops_are_vectorised(processor: Processor) -> None:
+    """The function of our own too: its body is in the loop, on registers as wide as the processor has."""
+    text = llvm_text_of(mixed()[0], processor)
+    lanes = processor.register_bits // 64
+    assert len(re.findall(rf"fmul <{lanes} x double>", text)) > 4
+    assert len(re.findall(rf"fadd reassoc nsz contract <{lanes} x double>", text)) > 0
     assert "symgrad.variants" not in text
     assert not re.findall(r"call <\d+ x double> @symgrad", text)
 
@@ -203,7 +214,7 @@ def test_long_kernels_share_vector_functions() -> None:
     value = k.params[0]
     for _ in range(INLINED + 4):
         value = k(OPS["exp"], value)
-    text = llvm_text_of(k.function(value))
+    text = llvm_text_of(k.function(value), processor())
     calls = re.findall(r"call <\d+ x double> @symgrad\.exp\.float64\.x\d+\.shared", text)
     assert len(calls) % 4 == 0
     assert 0 < len(calls) <= 4 * 4

@@ -35,9 +35,10 @@ class Processor:
         return next((bits for name, bits in (("+avx512f", 512), ("+avx", 256)) if name in features), 128)
 
     def machine(self) -> Any:
-        """LLVM's code generator."""
+        """LLVM's code generator; it uses the whole of a register, which LLVM's tunings for Intel leave."""
+        features = ",".join(filter(None, (self.features, "-prefer-256-bit")))
         return binding.Target.from_default_triple().create_target_machine(
-            self.name, self.features, opt=3, reloc="pic", codemodel="small"
+            self.name, features, opt=3, reloc="pic", codemodel="small"
         )
 
 

@@ -200,10 +200,11 @@ def elementwise_of_transpose(op: Op, context: Context) -> Value | None:
     if not perms or not _is_absorbed(op.result, context):
         return None
     perm = max(dict.fromkeys(perms), key=perms.count)
-    other = sum(
-        maker is None and not _is_free(v, context) for v, maker in zip(op.operands, makers, strict=True)
-    )
-    if perms.count(perm) < max(other, len(perms) - perms.count(perm)):
+    moved = [m.operands[0] for m in makers if m is not None and ints(m, "perm") == perm]
+    others = [v for v, m in zip(op.operands, makers, strict=True) if m is None and not _is_free(v, context)]
+    if len(moved) < max(len(others), len(perms) - len(moved)):
+        return None
+    if len(moved) == len(others) and _made_last((*moved, *others), context) in (None, *others):
         return None
     back = _inverse(perm)
     operands = [context.emit(transpose, v, perm=back) for v in op.operands]
@@ -211,6 +212,11 @@ def elementwise_of_transpose(op: Op, context: Context) -> Value | None:
     stated = op.result.type.with_shape(shape) if op.opdef.stated else None
     found = context.emit(op.opdef, *operands, type=stated, **dict(op.attrs))
     return context.emit(transpose, found, perm=perm)
+
+
+def _made_last(values: Sequence[Value], context: Context) -> Value | None:
+    """The value computed last: in doubt its order is kept, or two that differ would move in turns."""
+    return next((v for v in reversed(context.makers) if v in values), None)
 
 
 def _inverse(perm: Ints) -> Ints:
