@@ -23,6 +23,7 @@ from symgrad.codegen.expressions import (
     Within,
 )
 from symgrad.codegen.loops import (
+    SUM_BLOCK,
     Count,
     For,
     Let,
@@ -127,15 +128,21 @@ class Around:
     loops: dict[str, list[str]] = field(
         default_factory=lambda: dict[str, list[str]]()
     )  # indices that closed loops of a kind have had
+    sum_block: int = SUM_BLOCK  # additions that a compensated sum makes in any order
 
     def apart(self) -> Around:
         """The same, to be changed without consequences here."""
         loops = {kind: list(names) for kind, names in self.loops.items()}
-        return Around(self.names.copy(), self.bounds.copy(), dict(self.indices), list(self.counts), loops)
+        return Around(
+            self.names.copy(), self.bounds.copy(), dict(self.indices), list(self.counts), loops,
+            self.sum_block,
+        )  # fmt: skip
 
     def inside(self, names: Names) -> Around:
         """The same for the statements of a kernel or region, with other names."""
-        return Around(names, self.bounds.copy(), dict(self.indices), list(self.counts), self.loops)
+        return Around(
+            names, self.bounds.copy(), dict(self.indices), list(self.counts), self.loops, self.sum_block
+        )
 
     def count(self, index: str, name: str, limit: Dim) -> None:
         """State that a name of the program is an index of this name, in [0, limit]."""

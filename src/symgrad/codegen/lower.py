@@ -9,7 +9,7 @@ from typing import assert_never, cast
 
 from symgrad.codegen.emission import Around, Names
 from symgrad.codegen.index_map import same_layout
-from symgrad.codegen.loops import Count, Kernel
+from symgrad.codegen.loops import SUM_BLOCK, Count, Kernel
 from symgrad.codegen.lower_blas import added_to, blas_call
 from symgrad.codegen.lower_kernel import Region, Storage, Work, body_of, is_small, lower_kernel
 from symgrad.codegen.lower_region import lower_control
@@ -41,15 +41,21 @@ MAX_TOGETHER = 64  # small kernels that are one
 _CONTROL = (Flow.FOR, Flow.WHILE, Flow.BRANCH)
 
 
-def lower(function: Function, reserved: frozenset[str] = frozenset()) -> Module:
-    """The program of a function; `reserved` are the identifiers that the target's text needs for itself."""
-    return _Lowering(function, reserved | set(dir(builtins))).module()
+def lower(
+    function: Function, reserved: frozenset[str] = frozenset(), *, sum_block: int = SUM_BLOCK
+) -> Module:
+    """The program of a function; `reserved` are the identifiers that the target's text needs for itself.
+
+    Sums of more than `sum_block` floats are compensated, in blocks.
+    """
+    return _Lowering(function, reserved | set(dir(builtins)), sum_block).module()
 
 
 @dataclass(slots=True)
 class _Lowering:
     function: Function
     reserved: frozenset[str]
+    sum_block: int
     names: Names = field(init=False)
     kinds: dict[Value, str] = field(init=False)  # the op that makes a value
     kernels: list[Kernel] = field(default_factory=lambda: list[Kernel]())
@@ -67,7 +73,7 @@ class _Lowering:
 
     def __post_init__(self) -> None:
         self.names = Names(self.reserved)
-        self.counts = Around(self.names)
+        self.counts = Around(self.names, sum_block=self.sum_block)
         self.kinds = {v: kind for op in _ops(self.function.body) for v, kind in _kinds(op)}
 
     def module(self) -> Module:

@@ -25,7 +25,6 @@ from symgrad.codegen.expressions import (
     neutral,
 )
 from symgrad.codegen.loops import (
-    SUM_BLOCK,
     Accumulate,
     Accumulator,
     CloseBlock,
@@ -111,6 +110,7 @@ class Nest:
         self._emission, self._point = emission, point
         self._space = emission.around.placed(roots[0].space)
         self._plan = plain(self._space) if plan is None else plan
+        self._block = emission.around.sum_block
         self._coordinates: dict[str, Affine] = {}
         self._order = self._loop_order(roots)
         # The largest ones: what is decided for them is right for fewer iterations, too.
@@ -159,7 +159,7 @@ class Nest:
         while start > 0 and self._order[start - 1] in root.reduced:
             start -= 1
         outer = any(axis in root.reduced for axis in self._order[:start])
-        long_ = start < loops and prod(self._extents[start:]) > SUM_BLOCK
+        long_ = start < loops and prod(self._extents[start:]) > self._block
         blocked = long_ and root.fold is Reduction.SUM and root.dtype.kind == "f"
         name = self._accumulator() if start < loops else ""
         rows_loop = next((k for k, axis in enumerate(self._order) if axis in root.reduced), loops)
@@ -173,7 +173,7 @@ class Nest:
         target = root.target
         if root.fold is not Reduction.SUM or not isinstance(target, Target) or not fits(extents, root.dtype):
             return None
-        if self._rows_of(root, rows_loop, start) <= SUM_BLOCK or any(map(dims.is_zero, self._space)):
+        if self._rows_of(root, rows_loop, start) <= self._block or any(map(dims.is_zero, self._space)):
             return None
 
         def place(coordinates: Sequence[Affine]) -> Affine:
@@ -195,15 +195,15 @@ class Nest:
         scalars = [f for f in self._foldings if f.blocked]
         if scalars:
             loop, inside = len(self._order) - 1, 1
-            while inside * self._extents[loop] <= SUM_BLOCK:
+            while inside * self._extents[loop] <= self._block:
                 inside *= self._extents[loop]
                 loop -= 1
-            found[loop] = [_Block(max(1, SUM_BLOCK // inside), scalars)]
+            found[loop] = [_Block(max(1, self._block // inside), scalars)]
         for f in self._foldings:
             if f.columns is not None:
                 others = max(1, self._rows_of(f.root, f.rows_loop, f.start) // self._extents[f.rows_loop])
                 blocks = found.setdefault(f.rows_loop, [])
-                rows = max(1, SUM_BLOCK // others)
+                rows = max(1, self._block // others)
                 # Blocks of one loop nest: the smaller divides the larger.
                 least = min((block.rows for block in blocks), default=1)
                 blocks.insert(0, _Block(max(least, rows - rows % least), [f]))

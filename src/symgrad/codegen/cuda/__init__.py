@@ -1,0 +1,1 @@
+"""Programs for NVIDIA's GPUs: the loop IR mapped to threads, and the text of its kernels."""
