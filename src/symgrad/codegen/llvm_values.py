@@ -117,18 +117,22 @@ def nonzero(builder: Any, value: Any, dtype: DType) -> Any:
     )
 
 
-def to_int(builder: Any, value: Any, old: DType, new: DType) -> Any:
-    """A float as an integer, rounded towards zero; out of range, as C has it on x86."""
+def to_int(builder: Any, value: Any, old: DType, new: DType, within: DType = F64) -> Any:
+    """A float as an integer, rounded towards zero; out of range, as C has it on x86.
+
+    It is compared with the bounds in the format `within`, which holds all of `old`.
+    """
     # Convert to the int of 32 or 64 bits that holds the type, the least one where nothing fits, and keep
     # the low bits: what C compilers do, and NumPy with them.  LLVM's conversion is undefined out of range.
     bits = 8 * new.itemsize
     width = 32 if bits < 32 or new == np.int32 else 64
-    wide = converted(builder, value, old, F64)
+    wide = converted(builder, value, old, within)
     result = ir.IntType(width)
     if new == np.uint64:
         return _to_uint64(builder, wide)
     lowest = -(2.0 ** (width - 1))
-    # Doubles below -2**31 are truncated to it; below -2**63 the next double is already out of range.
+    # Doubles below -2**31 are truncated to it; below -2**63 the next double is already out of range. Within
+    # float32 the bound rounds to -2**31, which is then outside, and that gives it too.
     above = builder.fcmp_ordered(
         ">" if width == 32 else ">=", wide, ir.Constant(wide.type, lowest - (width == 32))
     )

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from llvmlite import ir
 
@@ -161,12 +161,7 @@ class LLVMArith:
 
     def lookup(self, entries: tuple[float, ...], index: ir.Value) -> ir.Value:
         """An entry of a constant table."""
-        real, builder = REAL_TYPES[self.format], self.builder
-        array_type = ir.ArrayType(real, len(entries))
-        module: ir.Module = builder.module
-        table = ir.GlobalVariable(module, array_type, module.get_unique_name("symgrad.table"))
-        table.global_constant, table.linkage = True, "internal"
-        table.initializer = ir.Constant(array_type, entries)
+        builder, table = self.builder, self.table(entries)
         zero = ir.Constant(ir.IntType(self.format.bits), 0)
 
         def entry(place: ir.Value) -> ir.Value:
@@ -180,24 +175,35 @@ class LLVMArith:
             found = builder.insert_element(found, entry(builder.extract_element(index, place)), place)
         return found
 
+    def table(self, entries: tuple[float, ...]) -> ir.GlobalVariable:
+        """A constant table in the module."""
+        module: ir.Module = self.builder.module
+        array_type = ir.ArrayType(REAL_TYPES[self.format], len(entries))
+        table = ir.GlobalVariable(module, array_type, module.get_unique_name("symgrad.table"))
+        table.global_constant, table.linkage = True, "internal"
+        table.initializer = ir.Constant(array_type, entries)
+        return table
+
     def fmod(self, a: ir.Value, b: ir.Value) -> ir.Value:
         """The remainder of `a / b` with the sign of `a`, by the C library."""
         return self.builder.frem(a, b)
 
+    def symbol(self, name: str) -> str:
+        """The name of a function in the module."""
+        return f"symgrad.{name}.{self.format.name}" + (f".x{self.lanes}" if self.lanes > 1 else "")
+
     def _out_of_line(self, name: str, body: Function[ir.Value], arity: int) -> ir.Function:
         """The body as a function of the module, which several functions of `vmath` may call."""
-        lanes = f".x{self.lanes}" if self.lanes > 1 else ""
         kind = ir.FunctionType(self.real_type, [self.real_type] * arity)
-        callee = declared(self.builder.module, f"symgrad.{name}.{self.format.name}{lanes}", kind)
+        callee = declared(self.builder.module, self.symbol(name), kind)
         if not callee.is_declaration:
             return callee
         # Modules that are linked into one may each have it.
         callee.linkage = "linkonce_odr"
         for attribute in ("noinline", "nounwind", "readnone"):
             callee.attributes.add(attribute)
-        inside = ir.IRBuilder(callee.append_basic_block())
-        arith = LLVMArith(self.format, inside, self.lanes)
-        inside.ret(body(*(Real(arith, argument) for argument in callee.args)).value)
+        arith = replace(self, builder=type(self.builder)(callee.append_basic_block()))
+        arith.builder.ret(body(*(Real(arith, argument) for argument in callee.args)).value)
         return callee
 
     def rarely(
@@ -217,16 +223,21 @@ class LLVMArith:
             any_lane = builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
         before = builder.block
         with builder.if_then(any_lane, likely=False):
-            called = builder.call(callee, operands)
-            if self.lanes == 1:
-                called.attributes = LaneByLane(builder.module, callee)
-            else:
+            called = self.rare_call(callee, operands)
+            if self.lanes > 1:
                 called = builder.select(condition, called, otherwise)
             rare = builder.block
         result = builder.phi(self.real_type)
         result.add_incoming(otherwise, before)
         result.add_incoming(called, rare)
         return result
+
+    def rare_call(self, callee: ir.Function, operands: tuple[ir.Value, ...]) -> ir.Value:
+        """A call in a branch that is rarely taken."""
+        called = self.builder.call(callee, operands)
+        if self.lanes == 1:
+            called.attributes = LaneByLane(self.builder.module, callee)
+        return called
 
 
 class LaneByLane(ir.instructions.CallInstrAttributes):
