@@ -28,9 +28,15 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
 # Where each compiler may be imported.
 COMPILERS = {
-    "numba": ("codegen/numba_",),
-    "llvmlite": ("codegen/numba_", "codegen/llvm_", "runtime/devices.py"),
-}
+    "numba": (
+        "codegen/numba_", "codegen/cuda/numba_", "codegen/cuda/intrinsics.py", "codegen/cuda/library.py",
+    ),
+    "llvmlite": (
+        "codegen/numba_", "codegen/llvm_", "codegen/cuda/device_", "codegen/cuda/intrinsics.py",
+        "codegen/cuda/library.py", "runtime/devices.py",
+    ),
+    "cuda": ("codegen/cuda/numba_", "runtime/cuda/driver.py"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

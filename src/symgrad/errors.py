@@ -121,6 +121,18 @@ class MemoryBudgetError(SymgradError, MemoryError):
     """A budget of bytes that no plan for the program keeps; nothing has run."""
 
 
+class CudaUnavailableError(SymgradError, RuntimeError):
+    """Something that programs for a GPU need and this machine lacks: the first check that failed."""
+
+
+class CudaError(SymgradError, RuntimeError):
+    """A call of the driver, or of a library on the device, that failed."""
+
+
+class DeviceMemoryError(SymgradError, MemoryError):
+    """A program that needs more memory than the device has free; nothing has run."""
+
+
 class CacheError(SymgradError, OSError):
     """A cache directory that others could have put code into, or that cannot be used."""
 

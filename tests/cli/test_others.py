@@ -13,7 +13,9 @@ import pytest
 from cli.commands import HERE, LOSS, Cli
 from symgrad.cli import COMMANDS, bench, doctor, main
 from symgrad.cli.peers import run_peer
+from symgrad.codegen.cuda import toolkit
 from symgrad.ir.ops import FAMILIES, OPS
+from symgrad.runtime.cuda import checks as cuda_checks
 
 OPTIONS = Namespace(function=LOSS, args=None, value=False, grad=False, argnums="0,1")
 
@@ -152,6 +154,26 @@ def test_doctor(cli: Cli) -> None:
     assert "SYMGRAD_TARGET" in done.out
 
 
+def test_doctor_lists_what_a_gpu_needs_and_is_well_without(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone() -> str:
+        raise RuntimeError("no such library\nand where it was looked for")
+
+    checks = (toolkit.Check("packages", lambda: "all", ""), toolkit.Check("driver", gone, "install it"))
+    monkeypatch.setattr(cuda_checks, "ALL", checks)
+    done = cli("doctor", "--json")
+    assert done.code == 0
+    found = {f["what"]: f for f in done.record["findings"] if f["what"].startswith("CUDA")}
+    assert found == {
+        "CUDA packages": {"what": "CUDA packages", "found": "all", "ok": True, "cure": None},
+        "CUDA driver": {
+            "what": "CUDA driver",
+            "found": "no such library (to use a GPU: install it)",
+            "ok": False,
+            "cure": "install it",
+        },
+    }
+
+
 def test_doctor_fails_with_the_cure(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "shared"
     folder.mkdir()
@@ -159,7 +181,7 @@ def test_doctor_fails_with_the_cure(cli: Cli, tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("SYMGRAD_CACHE_DIR", str(folder))
     done = cli("doctor", "--json")
     assert done.code == 1
-    (wrong,) = [finding for finding in done.record["findings"] if not finding["ok"]]
+    (wrong,) = [f for f in done.record["findings"] if not f["ok"] and not f["what"].startswith("CUDA")]
     assert wrong["what"] == "cache"
     assert "can be written by others" in wrong["found"]
     assert "SYMGRAD_CACHE_DIR" in wrong["cure"]

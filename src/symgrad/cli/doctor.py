@@ -24,7 +24,7 @@ from symgrad.cli.command import FAILED, OK, Command, Result
 from symgrad.errors import SymgradError
 from symgrad.runtime.cache import directory, trusted
 from symgrad.runtime.cache import info as cache_info
-from symgrad.runtime.late import DEVICES, late
+from symgrad.runtime.late import CUDA_CHECKS, DEVICES, late
 from symgrad.runtime.tables import Json, bytes_text, pairs, seconds_text
 
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "networkx")
@@ -39,6 +39,7 @@ class Finding:
     label: str
     text: str
     cure: str | None = None  # what to do; None if all is well
+    needed: bool = True  # whether symgrad can't do without it
 
     def record(self) -> Json:
         """The finding as JSON."""
@@ -57,9 +58,10 @@ def _run(options: Namespace) -> Result:
         Finding("BLAS", _blas()),
         *_variables(),
         _attempt("cache", "name another directory in SYMGRAD_CACHE_DIR", _cache),
+        *_cuda(),
         _attempt("self-test", "run `symgrad doctor --traceback -vv` and report what it prints", _self_test),
     ]
-    wrong = [finding for finding in found if finding.cure is not None]
+    wrong = [finding for finding in found if finding.cure is not None and finding.needed]
     rows = [(finding.label, finding.text) for finding in found]
     end = [f"{finding.label}: {finding.text}\n  {finding.cure}" for finding in wrong] or ["all is well"]
     record: Json = {"ok": not wrong, "findings": [finding.record() for finding in found]}
@@ -134,6 +136,16 @@ def _cache() -> str:
     place = trusted(directory())
     found = cache_info()
     return f"{place}, {found.entries:,} programs, {bytes_text(found.nbytes)}"
+
+
+def _cuda() -> Iterator[Finding]:
+    """What programs for a GPU need, up to the first that is missing; without any of it, all is well."""
+    for result in late(CUDA_CHECKS).status():
+        label, cure = f"CUDA {result.check.name}", result.check.cure
+        if result.found is not None:
+            yield Finding(label, result.found)
+        else:
+            yield Finding(label, f"{result.reason} (to use a GPU: {cure})", cure, needed=False)
 
 
 # ---- the self-test -----------------------------------------------------------------------------------------

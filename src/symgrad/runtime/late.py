@@ -11,6 +11,14 @@ from typing import Any
 CHECKS = "symgrad.runtime.checks"
 COMPILER = "symgrad.runtime.compiler"
 COMPLEX = "symgrad.runtime.complex_entry"
+CUDA = "symgrad.runtime.cuda.loading"
+CUDA_BUILD = "symgrad.codegen.cuda.build"
+CUDA_EMIT = "symgrad.codegen.cuda.emit"
+CUDA_LISTING = "symgrad.codegen.cuda.listing"
+CUDA_PROGRAM = "symgrad.runtime.cuda.device_program"  # loads cuda.bindings
+CUDA_BLAS = "symgrad.runtime.cuda.cublas"
+CUDA_CHECKS = "symgrad.runtime.cuda.checks"
+CUDA_DRIVER = "symgrad.runtime.cuda.driver"  # loads cuda.bindings
 DEVICES = "symgrad.runtime.devices"  # loads llvmlite
 PICTURE = "symgrad.runtime.memory_picture"
 PLACES = "symgrad.trace.places"

@@ -1,0 +1,1 @@
+"""Running programs on a GPU, through its driver alone."""
