@@ -36,7 +36,11 @@ def _comparable(text: str, note: str | None) -> str:
 def _elsewhere(text: str, here: Path) -> str:
     """An output with the paths of this machine as they would be on another one."""
     package = str(Path(symgrad.__file__).parent)
-    return text.replace(str(here / "cache"), "~/.cache/symgrad").replace(package, "~/.venv/.../symgrad")
+    for path, shown in (
+        (str(here / "cache"), "~/.cache/symgrad"), (package, "~/.venv/.../symgrad"), (sys.prefix, "~/.venv"),
+    ):  # fmt: skip
+        text = text.replace(path, shown)
+    return text
 
 
 def test_commands(

@@ -69,8 +69,9 @@ def compile(
     value is traced anew. Numbers of which the code needs the value, as in `range(n)`, are fixed without it;
     arrays of which it does, such as masks, are not.
 
-    `target` is "numba_cpu" (default) or "interpreter", which needs no compilation and is slow; the
-    environment variable SYMGRAD_TARGET names another default.
+    `target` is "numba_cpu" (default), "cuda" for an NVIDIA GPU, "auto" for the GPU where one can be used, or
+    "interpreter", which needs no compilation and is slow; the environment variable SYMGRAD_TARGET names
+    another default. CudaUnavailableError says at the first call what a GPU lacks.
 
     `parallel` says how many threads may run it: one by default, with True as many as pay, up to the
     processors that the process may use, or a number of them. Sums are then added up in another order, the
@@ -178,10 +179,10 @@ def compile_grad(
     a tuple of gradients. With `has_aux` the function returns (loss, aux), aux being arrays, numbers, or
     containers of them (no strings; integers and booleans come back as NumPy scalars), and the result is
     ((loss, aux), gradients). `static_argnums` names arguments whose values are fixed in the program, which is
-    traced anew when they change: masks, flags, sizes. `target` is "numba_cpu" or "interpreter". With
-    `parallel=True` as many threads run it as pay, with a number so many. `memory_budget="64MiB"` bounds the
-    memory that it borrows; `plan="optimal"` looks longer for the fastest way to keep it.
-    `residuals="float32"` halves what it keeps for the gradient.
+    traced anew when they change: masks, flags, sizes. `target` is "numba_cpu", "cuda", "auto" or
+    "interpreter". With `parallel=True` as many threads run it as pay, with a number so many.
+    `memory_budget="64MiB"` bounds the memory that it borrows; `plan="optimal"` looks longer for the fastest
+    way to keep it. `residuals="float32"` halves what it keeps for the gradient.
 
     >>> import numpy as np
     >>> @compile_grad(target="interpreter")

@@ -9,7 +9,7 @@ import re
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, cast
@@ -21,6 +21,7 @@ from symgrad.errors import ArgumentError, Loc, SymgradError
 from symgrad.ir import dims
 from symgrad.ir.types import ArrayType, parse_type
 from symgrad.runtime.compiled import Compiled
+from symgrad.runtime.options import target_named
 from symgrad.trace.origin import is_library_file
 
 # One sample argument: an optional name, then a type or a Python literal without spaces.
@@ -63,6 +64,7 @@ def add_function(parser: ArgumentParser) -> None:
         metavar="WHICH",
         help="the differentiated arguments, by position or name: 0,1 or w,b; by default the first",
     )
+    parser.add_argument("--target", metavar="NAME", help="in place of the function's own: cuda, or another")
 
 
 def chosen(options: Namespace) -> Chosen:
@@ -172,6 +174,14 @@ def _is_function(value: object, module: ModuleType) -> bool:
 
 def _requested(function: Callable[..., Any], options: Namespace) -> Compiled:
     """The function compiled for what the options ask of it; by default what its decorator says."""
+    made = _compiled(function, options)
+    if options.target is None:
+        return made
+    return Compiled(made.fn, made.request, replace(made.options, target=target_named(options.target)))
+
+
+def _compiled(function: Callable[..., Any], options: Namespace) -> Compiled:
+    """The function compiled for what is asked of it."""
     asked = options.value or options.grad or options.argnums is not None
     if isinstance(function, Compiled):
         if not asked:

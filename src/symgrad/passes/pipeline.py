@@ -183,15 +183,19 @@ def _arena_when_fused(optimized: Function) -> int:
 _FUSING = ("cse", "dce", "accumulate", "double", "fuse")
 
 
-def fused(function: Function, runner: PassRunner, budget: Budget | None = None) -> Function:
+def fused(
+    function: Function, runner: PassRunner, budget: Budget | None = None, *, tiles: bool = True
+) -> Function:
     """The optimized function as kernels and contractions in order.
 
+    With `tiles`, work on rows that does not fit a cache is done in blocks of rows, and loops are reversed in
+    pieces where that is faster.
     With a budget, what would take more bytes of the arena is made again where it is read, or row by row.
     Raises MemoryBudgetError if that is not enough.
     """
     function = runner.run("unroll", function)
     found = function
-    for name in ("checkpoint", "tile", *_FUSING):
+    for name in (*(("checkpoint", "tile") if tiles else ()), *_FUSING):
         found = runner.run(name, found)
     if budget is not None:
         found = runner.run("rematerialize", found, lambda f: within(f, budget, lambda: _in_pieces(function)))

@@ -177,7 +177,7 @@ class Compiled(Wrapping):
 
     # ---- looking inside ----
     def ir(self, /, stage: str = "optimized", *args: Any, locs: bool = False, **kwargs: Any) -> str:
-        """The text of a stage: traced, joint, optimized, fused, scheduled, loops, source, llvm or asm.
+        """The text of a stage: traced, joint, optimized, fused, scheduled, loops, source, llvm, asm or ptx.
 
         It is that of the program for these arguments (arrays, or types such as `symgrad.spec("f64[3]")`);
         without arguments, that of the last call. `locs` adds the user's lines to IR.

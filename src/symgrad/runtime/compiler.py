@@ -54,7 +54,7 @@ class Compilation:
 
     def fused(self, optimized: Function) -> Function:
         """Kernels and contractions in order."""
-        return fused(optimized, self.runner, self.budget)
+        return fused(optimized, self.runner, self.budget, tiles=self.target.tiles)
 
     def scheduled(self, fused: Function) -> Function:
         """The fused program with every value's place in memory."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -78,6 +78,23 @@ def prepared(value: object, type: ArrayType) -> Any:
 def as_entry_takes(array: Array, dtype: DType) -> Array:
     """An array, copied if it is not aligned, C-contiguous and of the dtype in native byte order."""
     return np.require(array, dtype, ("C", "A"))
+
+
+def as_strict(value: object, type: ArrayType) -> Array:
+    """A value of a type as an array. Raises TypeError for any other value."""
+    if type.rank == 0:
+        try:
+            return np.asarray(value, type.dtype)
+        except (OverflowError, ValueError) as error:
+            raise TypeError(f"no number of type {type.dtype}") from error
+    if not isinstance(value, np.ndarray):
+        raise TypeError("not an array")
+    array = cast(Array, value)
+    if array.dtype != type.dtype:
+        raise TypeError(f"not an array of {type.dtype}")
+    if array.shape != shape_of(type):
+        raise TypeError(f"not of shape {shape_of(type)}")
+    return array
 
 
 def as_tuple(scalars: Any, count: int) -> tuple[Any, ...]:

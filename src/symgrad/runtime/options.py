@@ -12,8 +12,8 @@ from symgrad.errors import ArgumentError
 from symgrad.ir.launch import Budget, Threads
 from symgrad.ir.types import STORED_FOR
 from symgrad.runtime.cpus import cpus
-from symgrad.runtime.late import COMPILER, late
-from symgrad.runtime.program import DEFAULT_TARGET, INTERPRETER, ONE
+from symgrad.runtime.late import COMPILER, CUDA, late
+from symgrad.runtime.program import CUDA_TARGET, DEFAULT_TARGET, INTERPRETER, ONE
 from symgrad.runtime.request import Argnum
 
 Argnums: TypeAlias = "Argnum | Sequence[Argnum]"
@@ -21,6 +21,8 @@ Bytes: TypeAlias = "int | str | None"
 Residuals: TypeAlias = Literal["float32", "float16", "bfloat16"] | None
 
 OPTIMAL = "optimal"  # the plan of least cost
+CUDA_NAME = "cuda"  # what callers write for the target of GPUs
+AUTO = "auto"  # that target where it can be used, else the default one
 
 # Where it is set, compiled programs are poisoned: slower, for finding faults in them.
 POISON = "SYMGRAD_POISON"
@@ -63,11 +65,11 @@ def options(
     residuals: object = None,
 ) -> Options:
     """The options that a caller has written."""
-    chosen = target if target is not None else os.environ.get("SYMGRAD_TARGET") or DEFAULT_TARGET
-    if chosen not in (DEFAULT_TARGET, INTERPRETER):
-        targets = (*late(COMPILER).TARGETS, INTERPRETER)
-        if chosen not in targets:
-            raise ArgumentError(f"no target {chosen!r}", cure="targets: " + ", ".join(targets))
+    chosen = target_named(
+        target if target is not None else os.environ.get("SYMGRAD_TARGET") or DEFAULT_TARGET
+    )
+    if chosen == CUDA_TARGET:
+        _refuse_for_gpu(parallel, budget)
     made = Options(
         chosen,
         numbers(static, "static_argnums"),
@@ -82,6 +84,30 @@ def options(
             cure="leave it out, or leave out the target",
         )
     return found
+
+
+def target_named(name: str) -> str:
+    """The target that a caller's name means. Raises ArgumentError where there is none."""
+    if name == AUTO:
+        return late(CUDA).best_target()
+    chosen = CUDA_TARGET if name == CUDA_NAME else name
+    if chosen not in (DEFAULT_TARGET, CUDA_TARGET, INTERPRETER):
+        targets = (*late(COMPILER).TARGETS, INTERPRETER, CUDA_NAME, AUTO)
+        raise ArgumentError(f"no target {name!r}", cure="targets: " + ", ".join(targets))
+    return chosen
+
+
+def _refuse_for_gpu(parallel: object, budget: object) -> None:
+    """Raise for options that are about a processor."""
+    if parallel is not False:
+        raise ArgumentError(
+            "parallel= is about threads of the processor", cure=f'leave it out with target="{CUDA_NAME}"'
+        )
+    if budget is not None:
+        raise ArgumentError(
+            "memory_budget= plans the memory of programs for the processor",
+            cure=f'leave it out with target="{CUDA_NAME}"; what does not fit is refused before it runs',
+        )
 
 
 def numbers(argnums: Argnums, option: str = "argnums") -> tuple[Argnum, ...]:

@@ -19,6 +19,7 @@ from symgrad.runtime.executable import Executable
 from symgrad.runtime.late import (
     COMPILER,
     COMPLEX,
+    CUDA,
     GENERATED,
     INTERPRETED,
     KEEPING,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 INTERPRETER = "interpreter"
 DEFAULT_TARGET = "numba_cpu"
+CUDA_TARGET = "numba_cuda"
 
 # Ops of the traced function. A loop that is unrolled into more is straight-line code that takes too long.
 COMPILED_LIMIT = 20_000
@@ -152,6 +154,7 @@ class Program:
             "budget": None if self.budget is None else [self.budget.bytes, self.budget.optimal],
             "residuals": self.residuals,
             "poisoned": self.poisoned,
+            **({"gpu": late(CUDA).gpu()} if self.target == CUDA_TARGET else {}),
         }
 
     @property
@@ -212,8 +215,12 @@ class Program:
 
     def _of_key(self, key: str) -> Executable:
         """The compiled program, which has this name in the cache."""
+        params, results = (tuple(t.paired for t in types) for types in self._types())
+        if self.target == CUDA_TARGET:
+            return late(CUDA).load_for_gpu(
+                key, self.traced.name, (params, results), lambda: self._whole.loops
+            )
         if self.threads == ONE:
-            params, results = (tuple(t.paired for t in types) for types in self._types())
             return load(key, self.traced.name, (params, results), lambda: self._whole.emitted)
         return late(PARALLEL).load_parallel(
             key, self.traced.name, lambda: self.threaded.launch, lambda: self.parts

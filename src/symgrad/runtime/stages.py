@@ -9,8 +9,8 @@ from symgrad.codegen.loops_text import format_module
 from symgrad.errors import ArgumentError
 from symgrad.ir.printer import format_function
 from symgrad.runtime.compiler import Part
-from symgrad.runtime.late import DEVICES, PRINTER, late
-from symgrad.runtime.program import Program
+from symgrad.runtime.late import CUDA, DEVICES, PRINTER, late
+from symgrad.runtime.program import CUDA_TARGET, Program
 
 
 class Stage(Enum):
@@ -25,6 +25,7 @@ class Stage(Enum):
     SOURCE = "source"
     LLVM = "llvm"
     ASM = "asm"
+    PTX = "ptx"
 
 
 def stage_named(name: object) -> Stage:
@@ -55,7 +56,7 @@ def stage_text(program: Program, stage: Stage, *, locs: bool = False) -> str:
 
 def _part_text(
     part: Part,
-    stage: Literal[Stage.FUSED, Stage.SCHEDULED, Stage.LOOPS, Stage.SOURCE, Stage.LLVM, Stage.ASM],
+    stage: Literal[Stage.FUSED, Stage.SCHEDULED, Stage.LOOPS, Stage.SOURCE, Stage.LLVM, Stage.ASM, Stage.PTX],
     locs: bool,
 ) -> str:
     """The text of what is compiled on its own."""
@@ -70,12 +71,29 @@ def _part_text(
             return part.module.text
         case Stage.LLVM | Stage.ASM:
             return _machine_text(part, assembly=stage is Stage.ASM)
+        case Stage.PTX:
+            return _ptx(part)
         case _:
             assert_never(stage)
 
 
 def _machine_text(part: Part, *, assembly: bool) -> str:
     """The LLVM code or the assembly of a part."""
+    if part.compilation.target.name == CUDA_TARGET:
+        raise ArgumentError("a program for a GPU has no LLVM code or assembly", cure='its stage is "ptx"')
     devices = late(DEVICES)
     text = late(PRINTER).llvm_text(part.loops, devices.processor().register_bits)
     return devices.machine_text(text, assembly=assembly)
+
+
+def _ptx(part: Part) -> str:
+    """The PTX of each kernel, and what a thread and a block of it take."""
+    if part.compilation.target.name != CUDA_TARGET:
+        raise ArgumentError("PTX is of programs for a GPU", cure='pass target="cuda", or --target cuda')
+    cuda = late(CUDA)
+    _, cubins = cuda.compiled(part.loops, cuda.capability())
+    heads = (
+        f"// {c.name}: {c.registers} registers, {c.shared_bytes} shared bytes, {c.spill_bytes} bytes spilled"
+        for c in cubins
+    )
+    return "\n\n".join(f"{head}\n{c.ptx.strip()}" for head, c in zip(heads, cubins, strict=True))
