@@ -74,6 +74,11 @@ def test_text_and_ptx_need_no_gpu() -> None:
         symgrad.value_and_grad(loss).ir("ptx", spec("f32[10]"))
 
 
+def test_numba_code_cannot_call_it() -> None:
+    with pytest.raises(ArgumentError, match="for the processor"):
+        symgrad.value_and_grad(loss, target="cuda").numba_module(spec("f64[3]"))
+
+
 def test_what_is_not_there_yet_is_refused_with_the_users_line() -> None:
     f = symgrad.value_and_grad(lambda a: np.sum(np.linalg.cholesky(a)), target="cuda")
     with pytest.raises(UnsupportedError, match="cholesky is not there yet for a GPU") as caught:

@@ -117,6 +117,8 @@ class Program:
     @cached_property
     def numba_module(self) -> ModuleType:
         """The generated module as numba compiles it."""
+        if self.target == CUDA_TARGET:
+            raise ArgumentError("numba's module is for the processor", cure='leave out target="cuda"')
         if self.threads != ONE:
             raise ArgumentError(
                 "a program for several threads is no single module", cure="leave out parallel="
